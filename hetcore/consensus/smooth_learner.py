@@ -1,7 +1,8 @@
 """The smooth learner of a view: linear, or kernel ridge on landmarks.
 
 A ridge step on the residuals in each round, whose penalty falls from round to round; after t rounds the fit is about
-that of ridge regression with the penalty of round t, so that the best round chooses it. All members step in the
+that of ridge regression with the penalty of round t, so that the best round chooses it. The first round's penalty is
+some way above the best of a few that ridge regression is tried with. All members step in the
 eigenvectors of one Gram matrix, that of all rows: a member's own lacks a fold, so the steps are a little off and the
 next ones mend it, for one eigendecomposition instead of one a member.
 """
@@ -23,6 +24,8 @@ __all__ = ["SmoothLearner"]
 FIRST_PENALTY = {"kernel": 0.1, "linear": 1.0}  # of a ridge step, over the largest eigenvalue
 LAST_PENALTY = 1e-5
 PENALTY_FALL = 0.6  # from round to round
+LOOKS = (0, 4, 8, 12, 16, 20)  # falls of the penalty after which its ridge regression is tried before the first round
+SHORT, SHORT_OF_CLASSES = 4, 8  # falls that the first round is short of the best of them
 FAINT = 1e-9  # eigenvalue over the largest, below which no step is taken
 FEWEST_CURVATURE = 0.05  # of the log loss, as a ridge step takes it
 SOME = 300  # rows whose mean length stands for that of all
@@ -43,8 +46,8 @@ class SmoothLearner(ViewLearner):
         shared = content.columns_key and self.pulled.size
         key = key_of(content.columns_key, self.pulled, self.pulls) if shared else ""
         made = MEMORY.recalled("features", key, partial(self._features, rows))
-        self.unit, fitted, self.rest, own, pulled = made
-        self.values, self.vectors = self._spectrum(own, pulled)
+        self.unit, fitted, self.rest, grams = made
+        self.values, self.vectors = self._spectrum(fitted, grams)
         self.turned = fitted @ self.vectors
         self.weights = np.zeros((self.values.size, self.rule.n_folds, self.outputs.k))
         # which labelled rows a member has seen
@@ -54,9 +57,12 @@ class SmoothLearner(ViewLearner):
         self.range = (known.min(), known.max()) if self.own.size and not self.outputs.is_classifier else None
         # rows first, as a product with the eigenvectors gives them: (m, F, k)
         self.scores = np.tile(self.outputs.prior, (len(fitted), self.rule.n_folds, 1))
+        self.first_penalty *= PENALTY_FALL ** self._falls_before()
 
-    def _features(self, rows: NDArray) -> tuple[float, *tuple[NDArray[np.float64], ...]]:
-        """Return the unit of rows, features of those fitted, columns of the others, Gram matrices of labelled, pulled.
+    def _features(self, rows: NDArray) -> tuple[float, NDArray[np.float64], NDArray, tuple[NDArray[np.float64], ...]]:
+        """Return the unit of rows, features of those fitted, columns of the others, Gram matrices.
+
+        These are of the labelled and of the pulled rows, d x d; of fewer rows than columns that of all of them, m x m.
 
         The others' columns are those of `rows`, or of the kernel: they are predicted by coefficients of these.
         """
@@ -72,18 +78,45 @@ class SmoothLearner(ViewLearner):
         unit = 1.0 / max(np.sqrt(square_lengths(some).mean()), 1e-12)
         fitted = _with_constant(given, unit)
         own, pulled = fitted[: self.own.size], fitted[self.own.size :]
+        few = 0 < len(fitted) < fitted.shape[1]
         # the others apart from those fitted, so that a round does not pick its rows anew
-        return unit, fitted, rows[self.others], own.T @ own, pulled.T @ pulled
+        return unit, fitted, rows[self.others], (fitted @ fitted.T,) if few else (own.T @ own, pulled.T @ pulled)
 
-    def _spectrum(self, own: NDArray, pulled: NDArray) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return eigenvalues and -vectors of the Gram matrix that a member has on average."""
+    def _spectrum(
+        self, fitted: NDArray, grams: tuple[NDArray[np.float64], ...]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return eigenvalues and -vectors (d, e) of the Gram matrix that a member has on average."""
         # a member lacks one fold of the labelled rows, and has all pulled ones
-        gram = (1.0 - 1.0 / self.rule.n_folds) * own + self._pulled_weight() * pulled
-        values, vectors = np.linalg.eigh(gram)
+        seen, pulled = 1.0 - 1.0 / self.rule.n_folds, self._pulled_weight()
+        if len(grams) > 1:
+            values, vectors = np.linalg.eigh(seen * grams[0] + pulled * grams[1])
+        else:
+            # of fewer rows than columns the rows' own matrix has the same eigenvalues, and is smaller
+            roots = np.sqrt(np.where(np.arange(len(fitted)) < self.own.size, seen, pulled))
+            values, vectors = np.linalg.eigh(roots[:, None] * grams[0] * roots)
         self.largest = max(1e-9, float(values.max()))
         # directions of hardly any size carry noise, which a falling penalty would blow up
         used = values > FAINT * self.largest
-        return values[used], np.ascontiguousarray(vectors[:, used])
+        values, vectors = values[used], np.ascontiguousarray(vectors[:, used])
+        return values, vectors if len(grams) > 1 else fitted.T @ (roots[:, None] * vectors) / np.sqrt(values)
+
+    def _falls_before(self) -> int:
+        """Return how often the penalty falls before the first round: to some way short of ridge regression's best.
+
+        With a penalty far too large rounds would teach nothing, nor how far the view gets. Classes too are looked at by
+        the left-out squared error of one step from the prior, which knows their best penalty roughly.
+        """
+        own, left_out = self.turned[: self.own.size], ~self.seen
+        if not self._taught or not own.size:
+            return 0
+        missed = self.codes[self.own, None] - self.outputs.fitted(self.outputs.prior)
+        slopes, errors = own.T @ _flat(missed * self.seen), []
+        for falls in LOOKS:
+            penalty = self.largest * self.first_penalty * PENALTY_FALL**falls
+            change = own @ (slopes / (self.values + penalty)[:, None])
+            change = change.reshape(len(own), *self.weights.shape[1:])
+            errors.append(float((((missed - change) * left_out) ** 2).sum()))
+        return max(0, LOOKS[int(np.argmin(errors))] - (SHORT_OF_CLASSES if self.outputs.is_classifier else SHORT))
 
     def _step(self, pull: NDArray[np.float64] | None) -> None:
         penalty = self.largest * max(self.first_penalty * PENALTY_FALL**self.round, LAST_PENALTY)

@@ -2,7 +2,8 @@
 
 Trees take a table's encoded columns as they are, NaN where a value or a record is missing; of more than 300 columns the
 300 that vary most, and 32 principal components of all. Smooth learners take columns of mean 0 and deviation 1, at most
-4 from the mean (words: rows of length 1), 0 where missing, 200 components of them where there are more.
+4 from the mean (words: rows of length 1), 0 where missing; kernels 200 components of them where there are more, linear
+learners too where there are more than 2,000, or too many for memory.
 """
 
 from __future__ import annotations
@@ -20,11 +21,14 @@ from hetcore.errors import ModelFileError
 from hetcore.parameters import Flag
 from hetcore.schema import Array, Part, Parts, State, Stored, Value, array, part
 
-__all__ = ["Projection", "TableColumns", "TableEncoding", "Tables"]
+__all__ = ["MOST_GRAPHS", "Projection", "TableColumns", "TableEncoding", "Tables"]
 
 MOST_TREE_COLUMNS = 300
 TREE_COMPONENTS = 32
 MOST_SMOOTH_COLUMNS = 200
+MOST_GRAPHS = 6  # with columns of their own; the union has those of all
+MOST_LINEAR_COLUMNS = 2000
+MOST_LINEAR_CELLS = 20_000_000  # 160 MB, what is averaged along graphs among them
 MOST_NEIGHBOR_COLUMNS = 60  # of which neighbours' means are taken; of more, those of 32 components
 FARTHEST = 4.0  # deviations
 WORDY = 0.8  # share of zeros from which a wide table of no negative number is taken for words
@@ -147,8 +151,8 @@ class Tables(NamedTuple):
         By table, its columns for trees (float32, NaN where missing) and for smooth learners (float64, 0 where missing).
     joined : (n, d) float32
         All tables' columns for trees, side by side.
-    joined_smooth : (n, r) float64
-        The same for smooth learners.
+    joined_smooth, joined_linear : (n, r) float64
+        The same for smooth learners, and for linear ones.
     flat : (n, c) float32
         What neighbours' means are taken of; NaN where missing.
     """
@@ -158,6 +162,7 @@ class Tables(NamedTuple):
     smooth: dict[str, NDArray[np.float64]]
     joined: NDArray[np.float32]
     joined_smooth: NDArray[np.float64]
+    joined_linear: NDArray[np.float64]
     flat: NDArray[np.float32]
 
     @property
@@ -239,6 +244,7 @@ class TableColumns(Stored):
         "_tables": Parts(TableEncoding, at="table {0}", named="list", key="tables"),
         "_joined": Array("w q", optional=True, key="joined"), "_is_joined": Value(Flag(), key="joined"),
         "_flat": Part(Projection, optional=True, key="flat"), "has_words": Flag(),
+        "linear_sees_all": Value(Flag(), absent=False),
     }  # fmt: skip
 
     def fit_transform(self, data: HetData) -> Tables:
@@ -251,6 +257,9 @@ class TableColumns(Stored):
         plain, trees = blocks[1:3]
         self.has_words = any(table.plain.unit_rows for table in self._tables.values())
         joined = np.hstack(list(plain.values()))
+        # directions that vary little may say much to a linear learner; its columns are averaged along each graph too
+        copies = 1 + min(len(data.graphs), MOST_GRAPHS)
+        self.linear_sees_all = joined.shape[1] <= MOST_LINEAR_COLUMNS and copies * joined.size <= MOST_LINEAR_CELLS
         if joined.shape[1] > MOST_SMOOTH_COLUMNS:
             # a single wide table has its components already
             only = next(iter(self._tables.values())).smooth if len(self._tables) == 1 else None
@@ -264,7 +273,7 @@ class TableColumns(Stored):
     def apart(cls, tables: Mapping[str, TableEncoding]) -> TableColumns:
         """Return the columns of tables that no view joins."""
         made = cls()
-        made._tables, made._joined, made._flat = dict(tables), None, None
+        made._tables, made._joined, made._flat, made.linear_sees_all = dict(tables), None, None, False
         made.has_words = any(table.plain.unit_rows for table in tables.values())
         return made
 
@@ -294,8 +303,11 @@ class TableColumns(Stored):
     @property
     def smooth_width(self) -> int:
         """How many columns of all tables smooth learners see."""
-        if self._joined is not None:
-            return self._joined.shape[1]
+        return self.n_columns if self._joined is None else self._joined.shape[1]
+
+    @property
+    def n_columns(self) -> int:
+        """How many columns all tables have."""
         return sum(len(table.encoder.feature_names) for table in self._tables.values())
 
     @property
@@ -309,15 +321,15 @@ class TableColumns(Stored):
 
     def _side_by_side(self, has: dict, plain: dict, trees: dict, smooth: dict) -> Tables:
         """Return the columns of what `_blocks` gave."""
-        joined, joined_smooth = np.hstack(list(trees.values())), np.hstack(list(plain.values()))
-        if self._joined is not None:
-            joined_smooth = joined_smooth @ self._joined
+        joined, scaled = np.hstack(list(trees.values())), np.hstack(list(plain.values()))
+        joined_smooth = scaled if self._joined is None else scaled @ self._joined
         flat = joined
         if self._flat is not None:
             flat = self._flat(joined).astype(np.float32)
             # what no table has is missing, not a point in the middle
             flat[~np.any(list(has.values()), axis=0)] = np.nan
-        return Tables(has=has, trees=trees, smooth=smooth, joined=joined, joined_smooth=joined_smooth, flat=flat)
+        linear = scaled if self.linear_sees_all else joined_smooth
+        return Tables(has, trees, smooth, joined=joined, joined_smooth=joined_smooth, joined_linear=linear, flat=flat)
 
     def _blocks(self, data: HetData, encoded: dict[str, Any] | None = None) -> tuple[dict[str, NDArray], ...]:
         """Return coverage, scaled columns, columns for trees and for smooth learners, by table, over all instances.
@@ -359,8 +371,7 @@ class TableColumns(Stored):
         return self._joined is not None
 
     def _fault(self, sizes: dict[str, int]) -> str:
-        width = sum(len(table.encoder.feature_names) for table in self._tables.values())
-        joined = self._joined is None or len(self._joined) == width
+        joined = self._joined is None or len(self._joined) == self.n_columns
         flat = self._flat is None or self._flat.center.size == sum(self.widths().values())
         return "" if self._tables and joined and flat else "The joined columns of the model file are not its tables'"
 

@@ -36,7 +36,7 @@ from hetcore.consensus.neighbor_columns import (
 )
 from hetcore.consensus.outputs import Outputs
 from hetcore.consensus.recall import MEMORY, held_views, hold_views, key_of, key_of_tables
-from hetcore.consensus.table_columns import Projection, TableColumns, TableEncoding, Tables
+from hetcore.consensus.table_columns import MOST_GRAPHS, Projection, TableColumns, TableEncoding, Tables
 from hetcore.consensus.table_views import NEAR, DataView, TableView, View
 from hetcore.data import HetData
 from hetcore.errors import DataError
@@ -49,7 +49,6 @@ __all__ = [
 ]  # fmt: skip
 
 ALL_GRAPHS, ALL_TABLES = "all graphs", "all tables"
-MOST_GRAPHS = 6  # with columns of their own; the union has those of all
 LEARNERS = ("trees", "kernel", "linear")
 SEEN_LACKING = 5  # labelled rows without a table or link, or one in 20, from which a view of several may lack it
 
@@ -142,7 +141,7 @@ class ViewColumns(Stored):
         if learn:
             has = [_has(data, name) for name in self.tables.names]
             self.lacked = _lacked(np.array([*has, *present]), labels.known)
-        made: dict[Any, tuple[NDArray, NDArray]] = {}
+        made: dict[tuple[str, str], tuple[NDArray, NDArray]] = {}
         for linked, (name, among) in zip(present, links.items()):
             made |= self._label_matrices(name, linked, label_columns(among, labels), learn=learn)
         of_graphs = iter(self._data_views(made, [view for view in self.views if view.graphs]))
@@ -158,11 +157,11 @@ class ViewColumns(Stored):
         return DataView(view, rows if order is None else rows[order], made)
 
     def _data_views(
-        self, made: Mapping[Any, tuple[NDArray, NDArray]], views: Iterable[View] | None = None
+        self, made: Mapping[tuple[str, str], tuple[NDArray, NDArray]], views: Iterable[View] | None = None
     ) -> list[DataView]:
         found = []
         for view in self.views if views is None else views:
-            covers, X = made[view.columns, view.learner == "trees"]
+            covers, X = made[view.columns, view.learner]
             rows = np.flatnonzero(covers)
             found.append(DataView(view, rows, X if rows.size == len(X) else X[rows]))
         return found
@@ -188,24 +187,26 @@ class ViewColumns(Stored):
 
     def _matrices(
         self, data: HetData, labels: KnownLabels, tables: Tables, learn: bool
-    ) -> dict[Any, tuple[NDArray, NDArray]]:
-        """Return coverage (n,) and columns (n, d) by (columns, whether for trees)."""
-        made: dict[Any, tuple[NDArray, NDArray]] = {}
+    ) -> dict[tuple[str, str], tuple[NDArray, NDArray]]:
+        """Return coverage (n,) and columns (n, d) by columns and learner."""
+        made: dict[tuple[str, str], tuple[NDArray, NDArray]] = {}
         for name, has in tables.has.items():
-            key = f"table {name}"
-            made[key, True], made[key, False] = (has, tables.trees[name]), (has, tables.smooth[name])
+            # the linear view of a table is there where it is the only one
+            columns = tables.trees[name], tables.smooth[name], tables.joined_linear
+            made |= {(f"table {name}", learner): (has, X) for learner, X in zip(LEARNERS, columns)}
         links = {name: self.links(data, name) for name in self.shown}
         present = np.array([*tables.has.values(), *(np.diff(each.indptr) > 0 for each in links.values())])
         if learn:
             self.lacked = _lacked(present, labels.known)
         if len(tables.has) > 1:
             covers = tables.in_any & self._usable(present)[: len(tables.has)].all(axis=0)
-            made["joined", True], made["joined", False] = (covers, tables.joined), (covers, tables.joined_smooth)
+            columns = tables.joined, tables.joined_smooth, tables.joined_linear
+            made |= {("joined", learner): (covers, X) for learner, X in zip(LEARNERS, columns)}
         if self.near is not None:
             messages = self.near.columns(data.id_series, _columns_of(self.near.names, tables), labels)
             for name, (covers, X) in messages.items():
                 key = NEAR + (name or ALL_TABLES)
-                made[key, False] = covers, self._scaled(key, X, learn)
+                made[key, "linear"] = covers, self._scaled(key, X, learn)
         if links:
             made |= self._graph_matrices(links, labels, tables, present, learn=learn)
         return made
@@ -216,34 +217,35 @@ class ViewColumns(Stored):
 
     def _graph_matrices(
         self, links: Mapping[str, Any], labels: KnownLabels, tables: Tables, present: NDArray[np.bool_], *, learn: bool
-    ) -> dict[Any, tuple]:
+    ) -> dict[tuple[str, str], tuple[NDArray, NDArray]]:
         made, blocks, usable, first = {}, [], self._usable(present), len(tables.has)
         for place, (name, among) in enumerate(links.items(), first):
             near_labels = label_columns(among, labels)
             made |= self._label_matrices(name, present[place], near_labels, learn=learn)
             smoothing = symmetric(among, loops=True)
-            averaged = smoothing @ (smoothing @ tables.joined_smooth)
+            averaged = smoothing @ (smoothing @ tables.joined_linear)
             if not self.tables.has_words:
                 averaged = self._scaled(f"smoothed over {name}", averaged, learn)
             somewhere = tables.in_any | present[first : place + 1].any(axis=0)
-            made[f"smoothed over {name}", False] = somewhere & usable[place], averaged
+            made[f"smoothed over {name}", "linear"] = somewhere & usable[place], averaged
             near = feature_means(among, tables.flat)
             degree = np.log1p(np.asarray(among.sum(axis=1))).reshape(-1, 1).astype(np.float32)
             blocks += [near_labels, near, feature_means(among, near), degree]
         graphs = np.hstack(blocks)
-        smooth = np.hstack([tables.joined_smooth, self._scaled("graphs", graphs, learn)])
+        scaled = self._scaled("graphs", graphs, learn)
         covers = present.any(axis=0) & usable.all(axis=0)
-        made["joined and graphs", True] = covers, np.hstack([tables.joined, graphs])
-        made["joined and graphs", False] = covers, smooth
-        return made
+        columns = (tables.joined, graphs), (tables.joined_smooth, scaled), (tables.joined_linear, scaled)
+        return made | {
+            ("joined and graphs", learner): (covers, np.hstack(each)) for learner, each in zip(LEARNERS, columns)
+        }
 
     def _label_matrices(
         self, name: str, linked: NDArray[np.bool_], near_labels: NDArray, *, learn: bool
-    ) -> dict[Any, tuple[NDArray, NDArray]]:
+    ) -> dict[tuple[str, str], tuple[NDArray, NDArray]]:
         key = f"labels of {name}"
         return {
-            (key, True): (linked, near_labels),
-            (key, False): (linked, self._scaled(key, near_labels[:, :-3], learn)),
+            (key, "trees"): (linked, near_labels),
+            (key, "linear"): (linked, self._scaled(key, near_labels[:, :-3], learn)),
         }
 
     def links(self, data: HetData, name: str) -> Any:
@@ -259,14 +261,15 @@ class ViewColumns(Stored):
         """Return how many columns a view has for k scores a row."""
         trees, tables = view.learner == "trees", self.tables
         near_labels, flat = 3 * k + 3, tables.flat_width
-        joined = sum(tables.widths().values()) if trees else tables.smooth_width
+        linear = view.learner == "linear" and tables.linear_sees_all
+        joined = sum(tables.widths().values()) if trees else tables.n_columns if linear else tables.smooth_width
         if view.columns.startswith(NEAR):
             return 3 * k
         if not view.tables:
             return near_labels if trees else near_labels - 3
         if view.columns == "joined and graphs":
             return joined + len(self.shown) * (near_labels + 2 * flat + 1)
-        if view.graphs or view.columns == "joined":
+        if view.graphs or view.columns == "joined" or linear:
             return joined
         return (tables.widths() if trees else tables.smooth_widths())[view.tables[0]]
 

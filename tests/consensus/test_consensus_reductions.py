@@ -12,7 +12,15 @@ import hetcore as hc
 from datasets.planted.generator import make_heterogeneous
 from hetcore.consensus.neighbor_columns import KnownLabels, dealt_folds
 from hetcore.consensus.outputs import Outputs
-from hetcore.consensus.smooth_learner import CONSTANT, FIRST_PENALTY, LAST_PENALTY, PENALTY_FALL, SmoothLearner
+from hetcore.consensus.smooth_learner import (
+    CONSTANT,
+    FIRST_PENALTY,
+    LAST_PENALTY,
+    LOOKS,
+    PENALTY_FALL,
+    SHORT,
+    SmoothLearner,
+)
 from hetcore.consensus.view_learners import (
     BINS,
     BINS_OF_CLASSES,
@@ -98,9 +106,47 @@ def test_a_smooth_learner_of_numbers_is_iterated_ridge_regression():
     for t in range(20):
         learner.advance(t)
         residual = content.codes[rows] - np.clip(Z[rows] @ c, low, high)
-        penalty = learner.largest * max(FIRST_PENALTY["linear"] * PENALTY_FALL**t, LAST_PENALTY)
+        penalty = learner.largest * max(learner.first_penalty * PENALTY_FALL**t, LAST_PENALTY)
         c += np.linalg.solve(gram + penalty * np.eye(len(c)), Z[rows].T @ residual)
         assert_allclose(learner.scores[:, 1], np.clip(every @ c, low, high), rtol=1e-6, atol=1e-8)
+
+
+def test_the_first_penalty_is_short_of_the_one_that_left_out_rows_like_best():
+    data, _, _ = _levels()
+    content, problem = _content(data, "linear")
+    learner = SmoothLearner(np.arange(data.n), problem.labelled, content)
+    Z = np.column_stack([content.X * learner.unit, np.full(data.n, CONSTANT)])
+    gram, errors = 2 / 3 * Z[content.fold >= 0].T @ Z[content.fold >= 0], []
+    for falls in LOOKS:
+        penalty = learner.largest * FIRST_PENALTY["linear"] * PENALTY_FALL**falls
+        error = 0.0
+        for fold in range(3):
+            rows, left = np.flatnonzero((content.fold >= 0) & (content.fold != fold)), content.fold == fold
+            c = np.linalg.solve(gram + penalty * np.eye(Z.shape[1]), Z[rows].T @ content.codes[rows])
+            error += ((content.codes[left] - Z[left] @ c) ** 2).sum()
+        errors.append(error)
+    best = LOOKS[int(np.argmin(errors))]
+    assert best > SHORT  # or nothing would be skipped, and nothing tested
+    assert learner.first_penalty == pytest.approx(FIRST_PENALTY["linear"] * PENALTY_FALL ** (best - SHORT))
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_more_columns_than_rows_are_the_same_steps(task):
+    data, _, _ = _levels(task=task)
+    content, problem = _content(data, "linear")
+    content = content._replace(rule=content.rule._replace(lambda0=0.5), X=np.tile(content.X, 100) / 10.0)
+    wide = SmoothLearner(np.arange(data.n), problem.labelled, content)
+    assert len(wide.turned) < content.X.shape[1]
+    rows = np.concatenate([wide.own, wide.pulled])
+    # the same columns a hundred times, each a tenth as large: the same distances, the same directions
+    few = SmoothLearner(
+        np.arange(data.n), problem.labelled, content._replace(X=content.X[:, : content.X.shape[1] // 100] * 10.0)
+    )
+    assert len(few.turned) == len(rows) > few.vectors.shape[0]
+    for t in range(6):
+        wide.advance(t), few.advance(t)
+        assert_allclose(wide.scores, few.scores, rtol=1e-6, atol=1e-8)
+    assert_allclose(wide._mean_of_others(), few._mean_of_others(), rtol=1e-6, atol=1e-8)
 
 
 @pytest.mark.parametrize("learner,kind", [("trees", TreeLearner), ("kernel", SmoothLearner), ("linear", SmoothLearner)])
