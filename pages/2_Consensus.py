@@ -170,6 +170,12 @@ def after(setting: Setting) -> None:
     )
 
 
+def chosen_lambdas() -> dict[str, float]:
+    """Return the λ that the training shown chose out of fold, by name."""
+    events = live.events()[PAGE]
+    return events[-1].detail.get("choices", {}) if events else {}
+
+
 def of_the_sample(setting: Setting, result: Any, events: Any) -> None:
     """Show of a training on all rows what needs none of them here: the sample's instances, and the model."""
     st.caption(escape(widgets_by_path.scored(result, data)))
@@ -221,7 +227,7 @@ with main:
             if not live.busy:
                 after(live.settings[PAGE])
                 if not live.settings[PAGE].whole:
-                    lambda_grid(data, live.settings[PAGE], owner)
+                    lambda_grid(data, live.settings[PAGE], owner, chosen_lambdas())
         # Always the last, so that the charts above never move for it.
         with st.expander("What do the words mean?"):
             widgets.explain()

@@ -31,7 +31,10 @@ const LINES_STYLE = `
 .line-chart text { fill: currentColor; opacity: 0.85; }`;
 
 const known = (value) => value !== null && value !== undefined && !Number.isNaN(value);
-const share = (value) => (known(value) ? String(Number(value.toFixed(3))) : "–");
+const share = (value) => {
+  if (!known(value)) return "–";
+  return value > 0 && value < 0.0005 ? "< 0.001" : String(Number(value.toFixed(3)));
+};
 const percent = (value, digits) => (known(value) ? `${Number((100 * value).toFixed(digits))}%` : "–");
 
 // At most 500 places of a line, first and last among them.

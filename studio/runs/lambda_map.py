@@ -80,7 +80,9 @@ def interval(values: Sequence[float]) -> tuple[float, float]:
 
 
 def figure(found: Cells, metric: str, here: tuple[float, float] | None) -> dict[str, Any]:
-    """Draw the map as squares that can be chosen, each with its mean and interval; the current setting is framed.
+    """Draw the map as squares that can be chosen, each with its mean and interval, beside a key of their colours.
+
+    The current setting has a frame, or a diamond where it lies between the squares.
 
     Parameters
     ----------
@@ -103,12 +105,13 @@ def figure(found: Cells, metric: str, here: tuple[float, float] | None) -> dict[
         "marker": {
             "symbol": "square", "size": 62, "color": means, "colorscale": "Cividis", "reversescale": True,
             "line": {"width": [4 if each else 0 for each in current], "color": basic.COLOURS[1]},
+            "showscale": True, "colorbar": _key(metric),
         },
         "selected": {"marker": {"opacity": 1}}, "unselected": {"marker": {"opacity": 1}},
     }  # fmt: skip
     drawn = basic.lines([], {}, "λ0", "λ1")
-    drawn["data"] = [trace]
-    drawn["layout"] |= {"height": 360, "hovermode": "closest", "showlegend": False, "clickmode": "event+select"}
+    drawn["data"] = [trace, *([] if here is None or any(current) else [_between(here)])]
+    drawn["layout"] |= {"height": 440, "hovermode": "closest", "showlegend": False, "clickmode": "event+select"}
     drawn["layout"]["annotations"] = [  # a text of the squares themselves would fade where another is chosen
         {"x": a, "y": b, "text": text, "showarrow": False, "font": {"size": 11, "color": INK[each]}}
         for a, b, text, each in zip(x, y, texts, dark)
@@ -117,6 +120,21 @@ def figure(found: Cells, metric: str, here: tuple[float, float] | None) -> dict[
     for axis, title in (("xaxis", "λ1"), ("yaxis", "λ0")):
         drawn["layout"][axis] |= ticks | {"title": {"text": title}, "showgrid": False, "zeroline": False}
     return drawn
+
+
+def _key(metric: str) -> dict[str, Any]:
+    """Return the key of the colours, below the map: beside it there is no room on a phone."""
+    key = {"orientation": "h", "thickness": 10, "y": -0.2, "yanchor": "top", "outlinewidth": 0, "nticks": 5}
+    title = {"text": "error, per cent" if metric == "error" else metric, "side": "top"}
+    return key | {"title": title} | ({"tickformat": ".1%"} if metric == "error" else {})
+
+
+def _between(here: tuple[float, float]) -> dict[str, Any]:
+    """Return a diamond where a setting lies between the squares, whose places are evenly spaced."""
+    y, x = (float(np.interp(value, GRID, range(len(GRID)))) for value in here)
+    marker = {"symbol": "diamond", "size": 16, "color": basic.COLOURS[1], "line": {"width": 2, "color": "white"}}
+    text = f"now: λ0 = {here[0]:g}, λ1 = {here[1]:g}<extra></extra>"
+    return {"type": "scatter", "mode": "markers", "x": [x], "y": [y], "marker": marker, "hovertemplate": text}
 
 
 def _text(values: Sequence[float], metric: str) -> str:

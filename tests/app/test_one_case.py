@@ -102,3 +102,23 @@ def test_without_a_model_there_is_a_sentence(trained):
 
     page = AppTest.from_function(app, args=(trained[1],), default_timeout=PATIENCE).run()
     assert "no model file" in page.caption[0].value
+
+
+def test_a_value_that_no_training_row_was_near_is_told(page):
+    assert not page.warning
+    page.text_input[0].set_value("900")
+    page = _press(page, "Predict")
+    assert "outside" in page.warning[0].value and "no row was trained" in page.warning[0].value
+
+
+def test_a_source_keeps_its_colour_where_another_was_dropped(monkeypatch):
+    drawn = {}
+    monkeypatch.setattr(widgets_case, "chart", lambda figure, key, alt="": drawn.update({key: figure["data"][0]}))
+    ids = ["i0", "i1"]
+    tables = {name: pl.DataFrame({"id": ids, f"x {name}": [0.0, 1.0]}) for name in "abc"}
+    order = widgets_case.colour_order(HetData(tables, {}, (ids, [0.0, 1.0])))
+    columns = [("b", "x b", 0.2), ("c", "x c", 0.1)]
+    shown = SimpleNamespace(probabilities={}, sources={"b": 0.2, "c": 0.1}, columns=columns, start=0.0, value=0.3)
+    widgets_case._contributions(shown, order)
+    expected = [widgets_case.basic.style(place)["colour"] for place in (1, 2)]
+    assert drawn["case sources"]["marker"]["color"] == drawn["case columns"]["marker"]["color"] == expected

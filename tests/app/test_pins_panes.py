@@ -14,6 +14,7 @@ from studio.runs import restoring, store
 from studio.views.common import widgets_pins
 from studio.views.common.training import run_of
 from studio.views.common.widgets_pins import Pin
+from studio.views.consensus import widgets_pins as consensus_pins
 from studio.views.consensus.widgets import figures_of
 from tests.jobs.running import PATIENCE
 
@@ -126,3 +127,16 @@ def test_trainings_side_by_side_are_pinned_together_and_named_by_what_differs(ru
     assert len(page.selectbox(key="chance pins which").options) == 2
     page.button(key=f"unpin {first.runs['GB']}").click().run()
     assert len(page.dataframe[0].value) == 1 and len(runs.pins("anna", "Collective")) == 2
+
+
+def test_what_differs_comes_first_in_a_name_and_the_rest_after_it():
+    done = [{"op": "drop_source", "name": "a"}, {"op": "labels", "fraction": 0.3, "seed": 0}]
+    both = [{"lambda0": 0.3, "lambda1": "auto", "n_iterations": rounds} for rounds in (40, 80)]
+    pins = [Pin("Films", {"Consensus": Setting("GBC", params, done)}, {}, {}) for params in both]
+    parts = ["λ0 0.3", "λ1 auto", "without the source a", "trained on 30% of the labels"]
+    names = widgets_pins.names_of(pins, consensus_pins._parts)
+    assert names == [", ".join([f"rounds {rounds}", *parts]) for rounds in (40, 80)]
+    pins[1] = pins[1]._replace(settings={"Consensus": Setting("GBC", both[0], done[1:])})
+    names = widgets_pins.names_of(pins, consensus_pins._parts)
+    assert names[0].startswith("without the source a, λ0 0.3") and names[1].startswith("λ0 0.3")
+    assert widgets_pins.names_of(pins[:1], consensus_pins._parts) == [", ".join(parts)]

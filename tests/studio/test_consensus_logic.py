@@ -8,8 +8,11 @@ import numpy as np
 import polars as pl
 import pytest
 
+from hetcore.figures import basic
+from studio.jobs.job import Status
 from studio.views.consensus import without, words
-from studio.views.consensus.widgets import wrong_first
+from studio.views.consensus.widgets import figures_of, wrong_first
+from studio.views.consensus.widgets_without import standing
 
 FOUND = {
     "name": "SVM", "metric_name": "error", "cross_validated": {"SVM": 0.3, "CatBoost": 0.4}, "held_out": 0.5,
@@ -105,3 +108,37 @@ def test_instances_that_are_predicted_worst_come_first():
     assert wrong_first(frame) == ["b", "a", "c", "d"] and wrong_first(frame.drop("held_out")) == list("abcd")
     numbers = pl.DataFrame({"id": list("abc"), "prediction": [1.0, 2.0, 3.0], "label": [1.5, None, 0.0]})
     assert wrong_first(numbers) == ["c", "a", "b"]
+
+
+@pytest.mark.parametrize(
+    ("status", "text"),
+    [
+        (Status("run", "queued", place=1), "it waits for 1 other comparison to end"),
+        (Status("run", "queued", place=3), "it waits for 3 other comparisons to end"),
+        (Status("run", "starting", place=1), "its process is starting"),
+        (Status("run", "running"), "joining the tables; trainings go first"),
+        (Status("run", "running", rounds=2, total=13), "2 of 13 fits"),
+    ],
+)
+def test_a_comparison_says_what_it_waits_for(status, text):
+    assert standing(status) == text
+
+
+def _views(weights):
+    detail = {"metric": {"held_out": 0.1}, "metric_name": "error", "views": dict(weights)}
+    event = SimpleNamespace(detail=detail, losses={}, source_weights={}, graph_weights={}, index=0, total=1)
+    return {each["name"]: each["line"]["color"] for each in figures_of([event], DATA)["views"]["data"]}
+
+
+DATA = SimpleNamespace(source_names=["a"], graph_names=[])
+NAMES = [f"labels near in {name}" for name in "abcdefghijklmn"]
+
+
+def test_a_view_keeps_its_colour_whatever_it_weighs_and_no_two_are_alike():
+    first = _views(zip(NAMES, np.linspace(0.02, 0.3, 14)))
+    again = _views(zip(NAMES, np.linspace(0.3, 0.02, 14)))
+    assert set(first) == {*NAMES[8:]} and set(again) == {*NAMES[:6]}
+    other = _views({name: 0.1 * (name in NAMES[8:13]) for name in NAMES})
+    assert all(first[name] == colour for name, colour in other.items())
+    for drawn in (first, again):
+        assert len(set(drawn.values())) == 6 and not {basic.COLOURS[5], basic.COLOURS[6]} & set(drawn.values())

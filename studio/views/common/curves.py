@@ -12,7 +12,7 @@ from hetcore.events import RoundEnd
 from hetcore.figures import basic
 
 __all__ = [
-    "SCORED", "Curves", "Events", "aligned", "by_name", "by_training", "figure", "metric_name", "scored_rows",
+    "SCORED", "SHARES", "Curves", "Events", "aligned", "by_name", "by_training", "figure", "metric_name", "scored_rows",
     "scored_set", "starred",
 ]
 
@@ -21,6 +21,8 @@ Events = Mapping[str, Sequence[RoundEnd]]
 Curves = dict[str, tuple[NDArray[np.float64], NDArray[np.float64]]]
 """x and y by name."""
 GREY = "#717581"
+SHARES = ".3f"
+"""The form of weights over a point: a weight of 1e-49 is "< 0.001" to whoever reads it (`figures.js`)."""
 SCORED = {"held_out": "held out", "left_out": "left out", "train": "training"}
 KEPT = "kept, as told above"
 """In a legend, of the star."""

@@ -39,11 +39,11 @@ function linesOf({ data, layout }) {
   return { lines, bands, levels, axes, titles: { x: layout.xaxis.title?.text, y: layout.yaxis.title?.text } };
 }
 
-function axisOf({ type, range, tickvals, ticktext, tickformat }, values, room) {
+function axisOf({ type, range, tickvals, ticktext, tickformat, hoverformat }, values, room) {
   const log = type === "log", power = value => log ? 10 ** value : value, of = value => log ? Math.log10(value) : value;
   const { low, high } = range ? { low: range[0], high: range[1] } : ends(values.filter(known).map(of), room);
   const marks = tickvals?.map((value, k) => [value, ticktext?.[k] ?? String(value)]);
-  return { low: power(low), high: power(high), log, ticks: marks, percent: tickformat?.endsWith("%") };
+  return { low: power(low), high: power(high), log, ticks: marks, percent: tickformat?.endsWith("%"), shares: hoverformat === ".3f" };
 }
 
 function aboutPoint({ x, y, hovertemplate = "" }) {

@@ -17,7 +17,7 @@ from hetcore.errors import DataError
 from studio.jobs.job import Setting
 from studio.messages import explained
 from studio.runs import restoring, store
-from studio.runs.differences import describe
+from studio.runs.differences import SYMBOLS, describe, operation_text
 from studio.runs.run import Run
 from studio.views.common import training
 from studio.views.common.curves import SCORED, Events, by_training, figure, metric_name, scored_rows, scored_set
@@ -25,7 +25,7 @@ from studio.views.common.widgets import chart, escape, number, show_table
 from studio.views.common.widgets_chance import any_over_seeds
 from studio.views.common.widgets_training import LiveTrainings
 
-__all__ = ["Look", "Pin", "kept", "pin_of", "pinned", "pins_panel", "together"]
+__all__ = ["Look", "Pin", "done_to", "kept", "names_of", "pin_of", "pinned", "pins_panel", "together"]
 
 READ = "pins read"
 """In the session: the pinned trainings by run, which are read from the store once."""
@@ -56,9 +56,9 @@ def metrics_of(events: Events) -> dict[str, dict[str, Any]]:
 
 
 class Look(NamedTuple):
-    """How a page names a scenario in a word and in a row, and what it draws of it; all pages alike unless given."""
+    """What a page's name of a scenario has in it, its row, and what is drawn of it; all pages alike unless given."""
 
-    name: Callable[[Pin], str] | None = None
+    parts: Callable[[Pin], list[str]] | None = None
     row: Callable[[Pin], Mapping[str, Any]] | None = None
     figures: Callable[[Events], Mapping[str, dict[str, Any]]] = metrics_of
 
@@ -91,20 +91,22 @@ def pinned(now: Pin, page: str, data: HetData, owner: str, look: Look | None = N
     if not pins:
         st.caption("Pin a scenario to compare it with the next ones.")
         return
-    names = [(look.name or _named(pins))(pin) for pin in pins]
+    parts = look.parts or done_to
+    names = names_of(pins, parts)
     rows = [(look.row or _row)(pin) for pin in pins]
-    numbered = [{"scenario": name} | row if look.name is None else row for name, row in zip(names, rows)]
+    numbered = [{"scenario": name} | row if look.parts is None else row for name, row in zip(names, rows)]
     show_table(numbered, width="stretch", alt="Pinned scenarios")
     with st.popover("Let go of a pin", icon=":material/keep_off:"):
         for k, (pin, name) in enumerate(zip(pins, names), 1):
             key = f"unpin {next(iter(pin.runs.values()))}"
             st.button(escape(f"{k}. {pin.title}: {name}"), key=key, on_click=_mark, args=(owner, pin, False))
     # Only of the same data and models: other curves have other labels.
-    alike = [(k, name, pin) for k, (name, pin) in enumerate(zip(names, pins), 1) if _alike(pin, now)]
-    mine = {f"{k}. {name}": pin for k, name, pin in alike}
+    alike = {f"{k}. ": pin for k, pin in enumerate(pins, 1) if _alike(pin, now)}
     # What is pinned already would be set beside itself.
-    if all(pin.settings != now.settings for pin in mine.values()):
-        mine[f"{NOW}: {(look.name or _named([*pins, now]))(now)}"] = now
+    if all(pin.settings != now.settings for pin in alike.values()):
+        alike[f"{NOW}: "] = now
+    names = names_of(list(alike.values()), parts)
+    mine = {f"{before}{name}": pin for (before, pin), name in zip(alike.items(), names)}
     if len(mine) < 2:
         st.caption("Train or pin a second scenario of these data to set the two side by side.")
         return
@@ -166,16 +168,33 @@ def _alike(pin: Pin, now: Pin) -> bool:
     return (pin.title, pin.digest) == (now.title, now.digest) and set(pin.settings) & set(now.settings) != set()
 
 
-def _named(pins: Sequence[Pin]) -> Callable[[Pin], str]:
-    """Return what names a scenario: what was done to its data, and parameters in which scenarios differ."""
-    every = [_parameters(pin) for pin in pins]
-    differing = [key for key in every[0] if len({str(each.get(key)) for each in every}) > 1]
+def done_to(pin: Pin) -> list[str]:
+    """Return what was done to a scenario's data, in words."""
+    operations = next(iter(pin.settings.values())).operations
+    return [operation_text(operation) for operation in operations] or [describe(operations)]
 
-    def name(pin: Pin) -> str:
-        parts = [f"{key} {str(_parameters(pin).get(key))[:MOST_CHARACTERS]}" for key in differing]
-        return ", ".join([describe(next(iter(pin.settings.values())).operations), *parts])
 
-    return name
+def names_of(pins: Sequence[Pin], parts: Callable[[Pin], list[str]]) -> list[str]:
+    """Return what names each of some scenarios: what differs first, for a long name is cut at its end.
+
+    Parameters
+    ----------
+    pins : sequence of Pin
+    parts : callable
+        Gives what a name has in any case; parameters in which the scenarios differ are added.
+    """
+    every = [list(dict.fromkeys([*parts(pin), *_parameter_texts(pin)])) for pin in pins]
+    shared = set.intersection(*map(set, every)) if len(pins) > 1 else {*every[0]}
+    names = []
+    for pin, each in zip(pins, every):
+        given = [text for text in parts(pin) if text in shared]
+        names.append(", ".join([*(text for text in each if text not in shared), *given]))
+    return names
+
+
+def _parameter_texts(pin: Pin) -> list[str]:
+    texts = ((SYMBOLS.get(key, key), str(value)[:MOST_CHARACTERS]) for key, value in _parameters(pin).items())
+    return [f"{key} {value}" for key, value in texts]
 
 
 def _parameters(pin: Pin) -> dict[str, Any]:

@@ -92,9 +92,13 @@ def progress(status: Any) -> None:
     if status.state == "failed":
         st.error(escape(status.message))
     if status.active:
-        wording = f"{status.rounds} of {status.total} fits" if status.total else "Waiting for its turn"
+        wording = f"{status.rounds} of {status.total} fits" if status.total else _waiting(status)
         wording += f" · {status.seconds_left:.0f} s left" if status.seconds_left else ""
         st.progress(status.rounds / max(status.total, 1), text=wording)
+
+
+def _waiting(status: Any) -> str:
+    return f"Waiting, {status.place} in the queue" if status.place else "About to begin"
 
 
 def watch(run: str, owner: str, show: Callable[[Any, Sequence[Any]], None]) -> None:

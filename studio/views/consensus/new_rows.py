@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import polars as pl
 
@@ -21,7 +21,7 @@ from hetcore.data.text import counted, listed, quoted
 from hetcore.errors import DataError, MissingColumnsWarning, UnfamiliarValuesWarning
 from studio.readers.columns import looks_like_id
 
-__all__ = ["NewRows", "matched", "predict"]
+__all__ = ["NewRows", "matched", "predict", "unfamiliar"]
 
 NUMERIC = ("real", "binary")
 
@@ -141,6 +141,19 @@ def _beyond(before: pl.Series, given: pl.Series) -> str:
         return ""
     note = f"{counted(beyond, 'value')} of {quoted(given.name)} outside {low:.4g} to {high:.4g}"
     return f"{note}, where no row was trained."
+
+
+def unfamiliar(trained: HetData, values: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """Return a sentence on each value of a case, by source and column, that lies outside those of the training."""
+    found = []
+    for name, given in values.items():
+        source = trained.sources[name]
+        for column, value in given.items():
+            before, kind = source.frame[column], source.kinds[column]
+            # An empty field is a missing value, which is familiar, and so is one of two.
+            if value not in (None, "") and before.dtype != pl.Boolean:
+                found.append(_like(before, pl.Series(column, [str(value)]), kind)[1])
+    return [note for note in found if note]
 
 
 def predict(model: bytes, data: HetData) -> pl.DataFrame:

@@ -12,7 +12,7 @@ import streamlit as st
 from hetcore.data import HetData
 from hetcore.figures import basic
 from studio.jobs.results import contribution_columns
-from studio.views.common.curves import SCORED, by_name, figure, scored_rows
+from studio.views.common.curves import SCORED, SHARES, by_name, figure, scored_rows
 from studio.views.common.widgets import chart, escape, live_chart, number, show_table
 from studio.views.common.widgets_tabs import tabs
 from studio.views.consensus import words
@@ -69,6 +69,7 @@ def figures_of(
         del drawn["steps"]
     if events[-1].detail.get("views"):
         drawn["views"] = _view_weights(events)
+        drawn["views"]["layout"]["yaxis"] |= {"hoverformat": SHARES}
     if events[-1].graph_weights:
         drawn["graph weights"] = lines(lambda e: e.graph_weights, "graph weight", data.graph_names)
         title = "correlation of residuals over links"
@@ -77,7 +78,7 @@ def figures_of(
     for name in ("weights", "graph weights"):
         if name in drawn:
             tops = [np.nanmax(each["y"]) for each in drawn[name]["data"] if np.isfinite(each["y"]).any()]
-            drawn[name]["layout"]["yaxis"] |= {"range": [0, min(1.02, 1.15 * max([*tops, 0.2]))]}
+            drawn[name]["layout"]["yaxis"] |= {"hoverformat": SHARES, "range": [0, min(1.02, 1.15 * max([*tops, 0.2]))]}
     return drawn
 
 
@@ -86,7 +87,7 @@ def _view_weights(events: Sequence[Any]) -> dict[str, Any]:
     last = events[-1].detail["views"]
     heavy = [name for name in sorted(last, key=lambda name: -last[name]) if last[name] > FAINT][:MOST_LINES]
     found = by_name(events, lambda event: {name: event.detail["views"].get(name, np.nan) for name in heavy})
-    return figure(found, {}, ("round", "weight of a view"), heavy)
+    return figure(found, {}, ("round", "weight of a view"), words.slots(list(last), heavy))
 
 
 def headline(events: Sequence[Any], before: Sequence[Any] = (), without: tuple[str, float] | None = None) -> None:

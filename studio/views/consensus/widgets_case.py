@@ -14,7 +14,7 @@ from hetcore.figures import basic
 from studio import scenarios
 from studio.jobs import manager as jobs
 from studio.views.common.widgets import chart, escape, show_table
-from studio.views.consensus import case_values
+from studio.views.consensus import case_values, new_rows
 from studio.views.consensus.case_nearest import Turned
 from studio.views.consensus.widgets import WORST_FIRST, wrong_first
 
@@ -96,7 +96,7 @@ def one_case(
     neighbours : callable
         Draws the neighbours of an instance.
     """
-    study = study_of(result, data, operations, owner)
+    study, order = study_of(result, data, operations, owner), colour_order(data)
     if study is None:
         return
     data = study.data
@@ -113,7 +113,8 @@ def one_case(
     if shown is None:
         return
     _sentence(recorded, shown, values, _label(result.predictions, like))
-    _contributions(shown)
+    _unfamiliar(data, values)
+    _contributions(shown, order)
     left, right = st.columns(2)
     with left:
         _along(study, shown, like, values)
@@ -122,6 +123,12 @@ def one_case(
             _nearest(study, like, values)
     if like is not None:
         neighbours(like)
+
+
+def colour_order(data: HetData) -> list[str]:
+    """Return sources and graphs in the order of their colours; of the data before anything was dropped."""
+    # A graph may be called like a source, and is then told apart as the contributions tell it.
+    return [*data.source_names, *(f"graph {name}" if name in data.sources else name for name in data.graph_names)]
 
 
 def study_of(result: Any, data: HetData, operations: Sequence[Mapping[str, Any]], owner: str) -> Study | None:
@@ -221,6 +228,12 @@ def _take(data: HetData, record: Any, given: Mapping[tuple[str, str], Any], valu
         values.setdefault(source, {})[column] = value
 
 
+def _unfamiliar(data: HetData, values: Values) -> None:
+    """Warn of changed values that no row of the training was near, as for new rows."""
+    for text in new_rows.unfamiliar(data, values):
+        st.warning(escape(text), icon=":material/difference:")
+
+
 def _label(predictions: Any, like: str | None) -> Any:
     """Return the label of an instance, hidden in training or not; None where it is not known."""
     row = predictions.filter(predictions["id"] == (like or "")).head(1).to_dicts()
@@ -247,13 +260,13 @@ def _shown(explained: Any) -> str:
     return f"{explained.prediction:.4g}"
 
 
-def _contributions(shown: Any) -> None:
-    """Draw what sources and columns add."""
+def _contributions(shown: Any, order: Sequence[str]) -> None:
+    """Draw what sources and columns add, each source in the colour that it has in `order`."""
     classes = bool(shown.probabilities)
     left, right = st.columns(2)
     with left:
         st.caption("By source and graph: what each adds to the score")
-        figure = basic.contributions(shown.sources, list(shown.sources), "score" if classes else "label's unit")
+        figure = basic.contributions(shown.sources, order, "score" if classes else "label's unit")
         chart(figure, "case sources", "contributions by source")
     with right:
         scale, unit = (100.0, "points") if classes else (1.0, "label's unit")
@@ -264,8 +277,8 @@ def _contributions(shown: Any) -> None:
         rest = shown.columns[BARS:]
         if rest:
             bars[f"{len(rest)} others"] = scale * sum(adds for *_, adds in rest)
-        figure, sources = basic.contributions(bars, ["-"], unit), list(shown.sources)
-        colours = [basic.style(sources.index(source))["colour"] for source, *_ in shown.columns[:BARS]]
+        figure = basic.contributions(bars, ["-"], unit)
+        colours = [basic.style(order.index(source))["colour"] for source, *_ in shown.columns[:BARS]]
         figure["data"][0]["marker"]["color"] = colours + [GREY] * bool(rest)
         chart(figure, "case columns", "contributions by column")
 

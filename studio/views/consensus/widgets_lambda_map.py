@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -22,12 +22,23 @@ SLOT = "lambda map"
 CHART = "lambda_map"
 CHOSEN = "lambda map chosen"
 """In the session: that a pair was just taken over, by a click in a part of the page that alone is drawn again."""
+NAMES = ("lambda0", "lambda1")
 KEYS = (("l0auto", "l0"), ("l1auto", "l1"))
 """Of the switch and the slider of λ0 and λ1."""
 
 
-def lambda_grid(data: HetData, setting: Setting, owner: str) -> None:
-    """Offer the map; show it as far as it is trained, as that of other settings where they have changed."""
+def lambda_grid(data: HetData, setting: Setting, owner: str, chosen: Mapping[str, float]) -> None:
+    """Offer the map; show it as far as it is trained, as that of other settings where they have changed.
+
+    Parameters
+    ----------
+    data : HetData
+    setting : Setting
+        What was trained.
+    owner : str
+    chosen : mapping of str to float
+        The values of "lambda0" and "lambda1" that were chosen out of fold.
+    """
     count = len(lambda_map.PAIRS)
     text = f"{count} pairs, each over {lambda_map.SEEDS} seeds, in the background; the whole map comes with each seed."
     asked = st.session_state.get(SLOT, (None, ""))
@@ -37,18 +48,26 @@ def lambda_grid(data: HetData, setting: Setting, owner: str) -> None:
         given = {"data": data, "setting": setting_of(setting), "seeds": list(range(lambda_map.SEEDS))}
         asked = st.session_state[SLOT] = (stamp, start(lambda_map.TASK, given, owner))
     if asked[0] == stamp and asked[1]:
-        stopping, here = partial(stop, asked[1], owner), (setting.params["lambda0"], setting.params["lambda1"])
+        stopping, here = partial(stop, asked[1], owner), _here(setting, chosen)
         watch(asked[1], owner, lambda status, events: _look(status, events, stopping, here))
     elif asked[1]:
         st.caption("The map before is of other settings or data: press the button for one of these.")
 
 
+def _here(setting: Setting, chosen: Mapping[str, float]) -> tuple[float, float] | None:
+    """Return λ0 and λ1 of a training, None where one was to be chosen and was not, such as before its first round."""
+    values = [chosen.get(name) if setting.params[name] == "auto" else setting.params[name] for name in NAMES]
+    return None if None in values else tuple(map(float, values))
+
+
 def _without_lambdas(setting: Setting) -> dict[str, Any]:
     plain = setting_of(setting)
-    return plain | {"params": {k: v for k, v in plain["params"].items() if k not in ("lambda0", "lambda1")}}
+    return plain | {"params": {k: v for k, v in plain["params"].items() if k not in NAMES}}
 
 
-def _look(status: Any, events: Sequence[Any], stopping: Callable[[], None], here: tuple[Any, Any]) -> None:
+def _look(
+    status: Any, events: Sequence[Any], stopping: Callable[[], None], here: tuple[float, float] | None
+) -> None:
     if st.session_state.pop(CHOSEN, False):
         st.rerun()
     with st.container(key="map_state"):
@@ -63,9 +82,11 @@ def _look(status: Any, events: Sequence[Any], stopping: Callable[[], None], here
         _show(found, outcome["metric"], here)
 
 
-def _show(found: lambda_map.Cells, metric: str, here: tuple[Any, Any]) -> None:
-    words = "Per cent wrong" if metric == "error" else metric
-    st.caption(f"{words}, mean over the seeds ± its 95% interval. Click a square to use its λ0 and λ1.")
+def _show(found: lambda_map.Cells, metric: str, here: tuple[float, float] | None) -> None:
+    words, now = "Per cent wrong" if metric == "error" else metric, ""
+    if here is not None:
+        now = f" {'Framed' if here in found else 'The diamond'}: λ0 = {here[0]:g}, λ1 = {here[1]:g}, trained above."
+    st.caption(f"{words}, mean over the seeds ± its 95% interval. Click a square to use its λ0 and λ1.{now}")
     figure = lambda_map.figure(found, metric, here)
     best = min(found, key=lambda pair: lambda_map.interval(found[pair])[0])
     alt = f"{metric} over λ0 and λ1; least at λ0 = {best[0]:g}, λ1 = {best[1]:g}"

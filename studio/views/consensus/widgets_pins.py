@@ -25,12 +25,12 @@ def pinned(now: Pin, data: HetData, owner: str) -> None:
         drawn = figures_of(next(iter(events.values())), data)
         return {name: drawn[name] for name in PANES}
 
-    widgets_pins.pinned(now, PAGE, data, owner, Look(_name, _row, figures))
+    widgets_pins.pinned(now, PAGE, data, owner, Look(_parts, _row, figures))
 
 
-def _name(pin: Pin) -> str:
-    setting = next(iter(pin.settings.values()))
-    return f"λ0 {setting.params['lambda0']}, λ1 {setting.params['lambda1']}, {describe(setting.operations)}"
+def _parts(pin: Pin) -> list[str]:
+    params = next(iter(pin.settings.values())).params
+    return [f"λ0 {params['lambda0']}", f"λ1 {params['lambda1']}", *widgets_pins.done_to(pin)]
 
 
 def _row(pin: Pin) -> dict[str, Any]:

@@ -8,15 +8,27 @@ from typing import Any
 import streamlit as st
 
 from hetcore.data import HetData
+from hetcore.data.text import counted
 from studio.jobs import manager
 from studio.views.common.widgets import escape
 from studio.views.consensus import without
 
-__all__ = ["Without"]
+__all__ = ["Without", "standing"]
 
 EVERY = 1.0
 """Seconds between two looks at the comparison while it is made."""
 WHAT = "What one would do without consensus"
+
+
+def standing(status: Any) -> str:
+    """Say how far a comparison is, or what it waits for."""
+    if status.total:
+        return f"{status.rounds} of {status.total} fits"
+    if status.state == "queued":
+        # One process makes them, so that one is in work where others wait: as many as its place are before it.
+        return f"it waits for {counted(max(status.place, 1), 'other comparison')} to end"
+    begun = status.state == "running"
+    return "joining the tables; trainings go first" if begun else "its process is starting"
 
 
 class Without:
@@ -120,8 +132,7 @@ class Without:
     def _progress(self, status: Any) -> None:
         with st.container(horizontal=True, vertical_alignment="center"):
             if status.active:
-                done = f"{status.rounds} of {status.total} fits" if status.total else "waiting for its turn"
-                st.caption(f"{WHAT} is measured in the background: {done}.")
+                st.caption(f"{WHAT} is measured in the background: {standing(status)}.")
                 st.button("Stop comparing", key="stop_without", on_click=self._stop, args=(status.run_id,))
                 return
             text = status.message if status.state == "failed" else f"{WHAT} was not measured."

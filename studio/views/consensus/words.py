@@ -9,12 +9,14 @@ import numpy as np
 
 from hetcore.figures import basic
 
-__all__ = ["MOST_VIEWS", "OTHERS", "dealt", "path_figure", "why"]
+__all__ = ["MOST_VIEWS", "OTHERS", "dealt", "path_figure", "slots", "why"]
 
 SYMBOLS = {"lambda0": "λ0", "lambda1": "λ1"}
 MOST_VIEWS = 8
 """Views with a colour of their own."""
 OTHERS = "other views"
+SLOTS = (0, 1, 2, 3, 4, 7, 9, 8)
+"""Places of colours that no two of which are taken for each other on one figure, as the sixth for the first."""
 
 
 def why(detail: Mapping[str, Any]) -> list[str]:
@@ -50,6 +52,21 @@ def path_figure(detail: Mapping[str, Any], name: str) -> dict[str, Any]:
     drawn["data"].append(star | {"marker": mark})
     drawn["layout"]["xaxis"] |= {"tickvals": places.tolist(), "ticktext": [f"{value:g}" for value in values]}
     return drawn
+
+
+def slots(names: Sequence[str], shown: Sequence[str]) -> list[str]:
+    """Return an order of colours in which each view that is shown has the colour of its own place among all.
+
+    Where two have the same, the later one takes the next that is free: so a view keeps its colour from one training to
+    the next, whatever it weighs there.
+    """
+    taken: dict[int, str] = {}
+    for name in [name for name in names if name in shown]:
+        place = names.index(name)
+        free = next(k for k in range(place, place + len(SLOTS)) if SLOTS[k % len(SLOTS)] not in taken)
+        taken[SLOTS[free % len(SLOTS)]] = name
+    # Places that nobody has keep a name that no view has.
+    return [taken.get(k, f"\0{k}") for k in range(max(SLOTS) + 1)]
 
 
 def dealt(detail: Mapping[str, Any]) -> dict[str, dict[str, float]]:

@@ -10,7 +10,7 @@ import polars as pl
 import streamlit as st
 
 from hetcore.figures import two_learners as figures
-from studio.views.common.curves import SCORED, Events, by_name, by_training, round_of, scored_set, starred
+from studio.views.common.curves import SCORED, SHARES, Events, by_name, by_training, round_of, scored_set, starred
 from studio.views.common.widgets import chart, escape, live_chart, number
 from studio.views.common.widgets_tabs import tabs
 from studio.views.two_learners import settings
@@ -111,7 +111,7 @@ def _joint_figures(joint: Events, sources: Sequence[str], against: str) -> dict[
         series = {label: {name: y for name, (_, y) in by_name(each, pick).items()} for label, each in joint.items()}
         named, places = letters if name == "steps" else None, seconds if against == "seconds" else None
         drawn[name] = figures.per_source(series, title, sources, names=named, seconds=places)
-    drawn["weights"]["layout"]["yaxis"] |= {"range": [0, 1.02]}
+    drawn["weights"]["layout"]["yaxis"] |= {"range": [0, 1.02], "hoverformat": SHARES}
     return drawn
 
 
