@@ -112,8 +112,7 @@ if reason := settings.why_not(data):
     st.stop()
 bar, main, side = panes()
 with side:
-    # It is given the bar too: what to train is chosen there, above the charts.
-    chosen = widgets_controls.controls(data, current.title, session.operations(), bar)
+    chosen = widgets_controls.controls(data, current.title, session.operations())
 with main:
     able = widgets_controls.usable(chosen)
 with bar:

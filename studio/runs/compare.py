@@ -99,7 +99,10 @@ def _lines(series: Mapping[str, np.ndarray], title: str, order: Sequence[str]) -
     longest = max(map(len, series.values()))
     # Runs have different lengths; NaN ends a line, where a zero would draw a fall.
     padded = {k: np.concatenate([v, np.full(longest - len(v), np.nan)]) for k, v in series.items()}
-    return basic.per_cent(basic.lines(np.arange(1, longest + 1), padded, "round", title, order=order))
+    figure = basic.per_cent(basic.lines(np.arange(1, longest + 1), padded, "round", title, order=order))
+    # One line alone has none unless it is asked for, and then nothing says whose it is.
+    figure["layout"]["showlegend"] = True
+    return figure
 
 
 def _curve(history: pl.DataFrame | None) -> np.ndarray | None:

@@ -13,6 +13,9 @@ from studio.runs.run import Run
 
 __all__ = ["downloads", "example_of", "label", "metric", "result", "rounds", "table", "unfinished", "weights"]
 
+LAMBDAS = {"lambda0": "λ0", "lambda1": "λ1"}
+"""What tells trainings of the consensus apart most often, by parameter."""
+
 
 def label(run: Run) -> str:
     """Return the person's name of a run, or what was trained on what: of several trained side by side by its label."""
@@ -58,16 +61,19 @@ def example_of(run: Run) -> str | None:
 
 
 def table(runs: Iterable[Run]) -> pl.DataFrame:
-    """Return one row a run: name, error or RMSE, when (UTC), data, method, rounds, status."""
+    """Return one row a run: name, error or RMSE, when (UTC), data, method, rounds, λ0 and λ1 where any has, status."""
     rows = [_row(run) for run in runs]
     # What one looks for first, for a phone shows two columns.
-    names = ("name", "result", "when (UTC)", "data", "method", "rounds", "status")
-    return pl.DataFrame(rows, schema=dict.fromkeys(names, pl.String) | {"rounds": pl.Int64}, orient="row")
+    names = ("name", "result", "when (UTC)", "data", "method", "rounds", *LAMBDAS.values(), "status")
+    made = pl.DataFrame(rows, schema=dict.fromkeys(names, pl.String) | {"rounds": pl.Int64}, orient="row")
+    return made.drop(name for name in LAMBDAS.values() if made.height and not made[name].count())
 
 
 def _row(run: Run) -> tuple[Any, ...]:
     when = f"{run.created:%Y-%m-%d %H:%M}"
-    return label(run), result(run), when, shown(run.dataset), shown(run.method), rounds(run), run.status
+    given = run.settings.get("params") or {}
+    lambdas = (None if given.get(name) is None else shown(given[name], 12) for name in LAMBDAS)
+    return label(run), result(run), when, shown(run.dataset), shown(run.method), rounds(run), *lambdas, run.status
 
 
 def result(run: Run) -> str:

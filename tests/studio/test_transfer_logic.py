@@ -358,7 +358,7 @@ def test_where_transfer_begins_to_hurt_is_reported():
     path = eta.path_of(_events({0.0: 0.6, 0.5: 0.3, 5.0: 0.7}, 0.5))
     assert path.etas == [0.0, 0.5, 5.0] and path.alone == 0.5 and path.pooled is None
     text = eta.story(path)
-    assert "η = 0.5 is best (0.300 nats)" in text and "from η = 5 on and at η = 0 and less transfer hurts" in text
+    assert "η = 0.5 is best (log loss 0.300)" in text and "from η = 5 on and at η = 0 and less transfer hurts" in text
     assert "auto" not in text  # which takes the best here
     few = eta.story(eta.path_of(_events({0.0: 0.6, 0.5: 0.4, 5.0: 0.3}, 0.5)))
     assert "“auto” takes η = 0.5, the mean" in few and few.index("It beats") < few.index("“auto”")

@@ -16,6 +16,7 @@ from studio.messages import minus
 from studio.views.collective import settings
 from studio.views.collective.settings import LABELS, kept
 from studio.views.common.curves import (
+    ROWS,
     SCORED,
     Curves,
     Events,
@@ -296,7 +297,7 @@ def curves(events: Events, before: Events, graph: str) -> dict[str, dict[str, An
     scored = SCORED[scored_set(events)]
     left, right = st.columns(2)
     with left:
-        st.caption(f"Error by stage, {scored}")
+        st.caption(f"Error by stage, {scored}", help=ROWS)
         live_chart(drawn["error"], "collective_error", points)
     with right:
         st.caption(f"What is left along the links of {escape(graph)}: grey is noise")

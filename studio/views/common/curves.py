@@ -12,8 +12,8 @@ from hetcore.events import RoundEnd
 from hetcore.figures import basic
 
 __all__ = [
-    "SCORED", "SHARES", "Curves", "Events", "aligned", "by_name", "by_training", "figure", "metric_name", "scored_rows",
-    "scored_set", "starred",
+    "KEPT", "ROWS", "SCORED", "SHARES", "Curves", "Events", "aligned", "by_name", "by_training", "figure",
+    "metric_name", "scored_rows", "scored_set", "starred",
 ]
 
 Events = Mapping[str, Sequence[RoundEnd]]
@@ -24,6 +24,11 @@ GREY = "#717581"
 SHARES = ".3f"
 """The form of weights over a point: a weight of 1e-49 is "< 0.001" to whoever reads it (`figures.js`)."""
 SCORED = {"held_out": "held out", "left_out": "left out", "train": "training"}
+ROWS = (
+    "**Held out**: labels that were hidden from the whole training. **Left out**: labels that a part of the training "
+    "did not see, each in turn. **Training**: labels that were learned from."
+)
+"""Over words of `SCORED`, for whoever does not know them."""
 KEPT = "kept, as told above"
 """In a legend, of the star."""
 # The first that all trainings have: compared on different rows they would say nothing.

@@ -102,13 +102,23 @@ def say(statuses: Mapping[str, Any]) -> None:
         messages = [status.message for status in statuses.values() if status.message and status.state != "failed"]
         states = {status.state for status in statuses.values()} - {"failed"}
         if states:
-            wording = WORDS["stopped" if "stopped" in states else "finished"]
+            wording = WORDS["stopped" if "stopped" in states else "finished"] + _early(statuses)
             st.caption(escape(". ".join([wording, *messages])) + ("" if messages else "."))
         return
     done = sum(status.rounds if status.active else max(status.total, 1) for status in statuses.values())
     total = sum(max(status.total, 1) for status in statuses.values())
     text = " · ".join(_line(label if several else "", status) for label, status in busy.items())
     st.progress(min(done / max(total, 1), 1.0), text=escape(text))
+
+
+def _early(statuses: Mapping[str, Any]) -> str:
+    """Say which trainings ended before all rounds were done, and why; empty where none did."""
+    # One that was stopped ended early too, and nobody wonders why.
+    early = [label for label, each in statuses.items() if each.state == "finished" and 0 < each.rounds < each.total]
+    if not early:
+        return ""
+    whose = "" if len(statuses) == 1 else f"; {', '.join(early)} ended"
+    return f"{whose} early: no lower loss"
 
 
 def _line(label: str, status: Any) -> str:

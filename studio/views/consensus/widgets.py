@@ -12,7 +12,7 @@ import streamlit as st
 from hetcore.data import HetData
 from hetcore.figures import basic
 from studio.jobs.results import contribution_columns
-from studio.views.common.curves import SCORED, SHARES, by_name, figure, scored_rows
+from studio.views.common.curves import ROWS, SCORED, SHARES, by_name, figure, scored_rows
 from studio.views.common.widgets import chart, escape, live_chart, number, show_table
 from studio.views.common.widgets_tabs import tabs
 from studio.views.consensus import words
@@ -105,7 +105,7 @@ def headline(events: Sequence[Any], before: Sequence[Any] = (), without: tuple[s
     label = f"{'Error' if name == 'error' else name}, {SCORED[shown]}"
     best = max(last.source_weights, key=last.source_weights.get)
     with st.container(horizontal=True, gap="medium", key="headline"):
-        st.metric(label, number(now, name), delta, delta_color="off", width="content")
+        st.metric(label, number(now, name), delta, delta_color="off", width="content", help=ROWS)
         if without is not None:
             st.metric(f"Without: {without[0]}", number(without[1], name), width="content")
         st.metric("Round", f"{last.index + 1} of {last.total}", width="content")
@@ -124,7 +124,7 @@ def curves(
     drawn, points = figures_of(events, data, before, without), len(events)
     left, right = st.columns(2)
     with left:
-        st.caption("Learning curve: error by round")
+        st.caption("Learning curve: error by round", help=ROWS)
         live_chart(drawn["error"], "live_curves", points)
     with right:
         st.caption("Source weights by round")
@@ -161,14 +161,14 @@ def views(drawn: Mapping[str, Any], events: Sequence[Any], data: HetData) -> Non
     if "views" not in drawn:
         st.caption("As printed, a source is one table and has one weight: there are no views.")
         return
-    st.caption("Which views a source's weight comes from: all bars together are the consensus, 1.")
+    st.caption("Which views a source's weight comes from: all bars together are the consensus, 1.", help=words.VIEWS)
     names = [*data.source_names, *(f"graph {name}" for name in data.graph_names)]
     parts = words.dealt(last)
     names_drawn = [name for name in names if any(name in part for part in parts.values())]
     live_chart(basic.stacked(parts, "part of the consensus", names_drawn), "live_dealt", len(events))
     left, right = st.columns(2)
     with left:
-        st.caption("Weights of the heaviest views by round")
+        st.caption("Weights of the heaviest views by round", help=words.VIEWS)
         live_chart(drawn["views"], "live_views", len(events))
     with right:
         for name in last.get("paths", {}):

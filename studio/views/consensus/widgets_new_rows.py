@@ -21,6 +21,7 @@ __all__ = ["predict_new"]
 
 FUNCTION = "studio.views.consensus.new_rows:predict"
 SLOT = "new rows"
+MOST_BOXES = 3
 MOST = 1_000
 """Rows that are shown; the file has all."""
 
@@ -64,8 +65,13 @@ def _predicted(model: bytes, data: HetData, given: Any, owner: str) -> tuple[pl.
 
 
 def _show(found: pl.DataFrame | None, warnings: list[str], failure: str) -> None:
-    for sentence in warnings:
+    # The gravest come first; a box for each of thirty columns would hide the predictions below them.
+    boxes = warnings if len(warnings) <= MOST_BOXES else warnings[: MOST_BOXES - 1]
+    for sentence in boxes:
         st.warning(escape(sentence), icon=":material/difference:")
+    if rest := warnings[len(boxes) :]:
+        with st.expander(f"{len(rest)} more differences", icon=":material/difference:"):
+            show_table({"difference": rest}, key="new differences", alt="What differs from the training data")
     if failure:
         st.error(escape(failure))
     if found is None:

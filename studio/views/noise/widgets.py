@@ -14,6 +14,7 @@ from hetcore.data import HetData
 from studio.jobs.job import Setting
 from studio.views.common import training
 from studio.views.common.curves import (
+    ROWS,
     SCORED,
     Events,
     by_training,
@@ -32,6 +33,7 @@ from studio.views.noise import settings as noise
 
 __all__ = ["curves", "once", "planted", "corrupted_rows", "take_away", "true_labels", "verdict"]
 
+SURPRISE = "How unlikely the model held those labels, on average (negative log-likelihood). 0: it was sure of each."
 FLIPPED = "planted_flips"
 """The example whose recipe flips labels."""
 
@@ -81,7 +83,7 @@ def curves(mode: str, events: Events, before: Events, results: Mapping[str, Any]
     names = ["error", "loss"] if mode == "Table" else ["error"]
     for column, name in zip(st.columns(len(names)), names):
         with column:
-            st.caption(text[name])
+            st.caption(text[name], help=ROWS if name == "error" else SURPRISE)
             live_chart(drawn[name], f"noise_{name}", points)
     return drawn
 

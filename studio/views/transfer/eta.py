@@ -56,7 +56,7 @@ def _least(rows: Iterable[Sequence[Any]], kind: str) -> float | None:
 def story(path: Path) -> str:
     """Say where transfer helps most and where it hurts: loses more than the target alone."""
     best = min(range(len(path.etas)), key=path.losses.__getitem__)
-    text = f"On the target's left-out rows η = {path.etas[best]:g} is best ({path.losses[best]:.3f} nats)."
+    text = f"On the target's left-out rows η = {path.etas[best]:g} is best (log loss {path.losses[best]:.3f})."
     if path.alone is not None:
         text += _hurts(path.etas, path.losses, path.alone, best)
     if path.chosen == "boosting" and path.eta != path.etas[best]:

@@ -185,7 +185,7 @@ def eta_control(n_target: int, n_source: int, path: Path | None) -> str | float:
     """
     marks = eta_marks(n_target, n_source)
     rule = choose(
-        "η · say of the target", list(RULES), "auto", "eta_rule",
+        "η · how much the target counts", list(RULES), "auto", "eta_rule",
         "How fast the target's weights move beside the sources' (η of Weighted MultiSource).", format_func=RULES.get,
     )  # fmt: skip
     value = dict(zip(("linear", "squared"), marks.values())).get(rule)
@@ -199,11 +199,21 @@ def eta_control(n_target: int, n_source: int, path: Path | None) -> str | float:
     if path is not None:
         marks = {"auto": path.eta}
     here = path.eta if rule == "auto" and path is not None else value
-    figure = figures.eta_scale(here, marks, (path.etas, path.losses) if path else None)
+    figure = without_units(figures.eta_scale(here, marks, (path.etas, path.losses) if path else None))
     chart(figure, "eta_scale", "η on its scale" if here is None else f"η = {here:.3g} on its scale")
     st.caption(f"n_T = {n_target:,} target examples, n_S = {n_source:,} source rows.")
     st.caption(escape(story(path)) if path else "Train with η “by left-out rows” to see its curve here.")
     return float(value) if rule == "by hand" else rule
+
+
+def without_units(figure: dict[str, Any]) -> dict[str, Any]:
+    """Take the unit of a log loss out of a figure's words: whoever knows nats does not miss them."""
+    title = figure["layout"]["yaxis"]["title"]
+    title["text"] = title["text"].replace(", nats", "")
+    for trace in figure["data"]:
+        if "hovertemplate" in trace:
+            trace["hovertemplate"] = trace["hovertemplate"].replace(" nats", "")
+    return figure
 
 
 def follow(eta: float) -> None:

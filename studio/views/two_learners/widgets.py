@@ -10,7 +10,7 @@ import polars as pl
 import streamlit as st
 
 from hetcore.figures import two_learners as figures
-from studio.views.common.curves import SCORED, SHARES, Events, by_name, by_training, round_of, scored_set, starred
+from studio.views.common.curves import ROWS, SCORED, SHARES, Events, by_name, by_training, round_of, scored_set, starred
 from studio.views.common.widgets import chart, escape, live_chart, number
 from studio.views.common.widgets_tabs import tabs
 from studio.views.two_learners import settings
@@ -120,12 +120,15 @@ def curves(
 ) -> dict[str, dict[str, Any]]:
     """Draw the live figures and return them by name; see `figures_of`. `frames` has predictions of ended models."""
     best = scored_set(events, "F1")
-    against, scored = _switches(best)
+    # The switches stand below the charts, which a phone would not show under them.
+    charts, switches = st.container(), st.container()
+    with switches:
+        against, scored = _switches(best)
     # The numbers of the headline, which are of the best witnesses.
     came = settings.came_to(frames) if scored == best else None
     drawn = figures_of(events, before, against, order=order, sources=sources, scored=scored, came=came)
     points = max((len(each) for each in events.values()), default=0)
-    left, right = st.columns(2)
+    left, right = charts.columns(2)
     with left:
         st.caption("F1 of each model: more is better")
         live_chart(drawn["F1"], "two_f1", points)
@@ -150,7 +153,7 @@ def _switches(scored: str) -> tuple[str, str]:
         rows = [scored, "train"] if scored != "train" else ["train"]
         chosen = st.segmented_control(
             "On rows", rows, key=f"on {scored}", default=rows[0], required=True, format_func=SCORED.get,
-            help="Held out: rows whose labels were hidden from training.",
+            help=ROWS,
         )  # fmt: skip
     return against or AGAINST[0], chosen or rows[0]
 

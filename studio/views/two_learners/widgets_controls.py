@@ -66,7 +66,7 @@ def offer_examples(use: Callable[[str], None], used: str | None, first: bool = F
             st.button(text, type=kind, on_click=use, args=(name,), key=f"load {name}", help=escape(about.story))
 
 
-def controls(data: HetData, title: str, operations: Sequence[dict[str, Any]], top: Any) -> Chosen:
+def controls(data: HetData, title: str, operations: Sequence[dict[str, Any]]) -> Chosen:
     """Draw the controls and return what they say.
 
     Parameters
@@ -77,9 +77,9 @@ def controls(data: HetData, title: str, operations: Sequence[dict[str, Any]], to
         Of the data in use.
     operations : sequence of dict
         The Data page's.
-    top : container
-        Where the choice of models goes, which needs room.
     """
+    # Drawn above the sources, whose learners say which models there can be.
+    top = st.container()
     learners = _learners(data, title)
     labels = two_learners.labels(data, learners)
     with top:
@@ -141,6 +141,7 @@ def _models(labels: Sequence[str], alone: int) -> list[str]:
         "Models, trained side by side",
         labels,
         key="two_models",
+        wrap=True,
         help=f"Each source alone; {FIRST}: 2WL, by gradients; {SECOND}: 2WL2O, by curvature too; {FEATURES}: a network "
         f"that reads what boosted trees say of the table; {BRANCHES}: a network that reads the table's columns.",
     )

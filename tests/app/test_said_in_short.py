@@ -1,0 +1,65 @@
+"""What a page says in few words: that a training ended early, many differences of new rows, what rows errors are of."""
+
+import polars as pl
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from studio.jobs.job import Status
+from studio.runs import table
+from studio.runs.compare import curves
+from studio.runs.run import Run
+from tests.jobs.running import PATIENCE
+
+
+def _said(statuses):
+    from studio.views.common import widgets_progress
+
+    widgets_progress.say(statuses)
+
+
+EARLY, WHOLE = Status("run", "finished", rounds=39, total=40), Status("run", "finished", rounds=40, total=40)
+
+
+@pytest.mark.parametrize(
+    ("statuses", "words"),
+    [
+        ({"GBC": WHOLE}, "Training finished."),
+        ({"GBC": EARLY}, "Training finished early: no lower loss."),
+        ({"HGBM": EARLY, "GBM": WHOLE}, "Training finished; HGBM ended early: no lower loss."),
+        ({"GBC": Status("run", "stopped", rounds=9, total=40)}, "Training stopped."),
+    ],
+)
+def test_a_training_that_ended_early_says_why(statuses, words):
+    page = AppTest.from_function(_said, args=(statuses,), default_timeout=PATIENCE).run()
+    assert not page.exception and page.caption[0].value.replace("\\", "") == words
+
+
+def _differences(count):
+    from studio.views.consensus import widgets_new_rows
+
+    widgets_new_rows._show(None, [f"difference {k}" for k in range(count)], "")
+
+
+@pytest.mark.parametrize(("count", "boxes"), [(0, 0), (3, 3), (4, 2), (40, 2)])
+def test_many_differences_of_new_rows_are_one_table(count, boxes):
+    page = AppTest.from_function(_differences, args=(count,), default_timeout=PATIENCE).run()
+    assert not page.exception and [each.value for each in page.warning] == [f"difference {k}" for k in range(boxes)]
+    more = count - boxes
+    assert [each.label for each in page.expander] == ([f"{more} more differences"] if more else [])
+    assert sum(len(each.value) for each in page.dataframe) == more
+
+
+def run(method, **params):
+    """Return a stored run."""
+    return Run("anna", "Consensus", method, "Films", settings={"params": params})
+
+
+def test_runs_are_told_apart_by_their_lambdas():
+    made = table.table([run("GBCRegressor", lambda0=0.3, lambda1="auto"), run("HMF")])
+    assert made["λ0"].to_list() == ["0.3", None] and made["λ1"].to_list() == ["auto", None]
+    assert "λ0" not in table.table([run("HMF")]).columns
+
+
+def test_one_curve_has_a_legend():
+    figure = curves({"1. GBC": run("GBC")}, {"1. GBC": pl.DataFrame({"metric:held_out": [0.3, 0.2]})})["error"]
+    assert figure["layout"]["showlegend"] and figure["data"][0]["name"] == "1. GBC"
