@@ -22,7 +22,7 @@ CLASS_NAMES = Value(
 )
 PRINTED = {
     "learning_rate": 1.0, "subsample": 1.0, "first_scores": "zero", "hessian": "printed", "kept_step": "fitted",
-    "scale_targets": False, "validation_fraction": 0.0,
+    "scale_targets": False, "validation_fraction": 0.0, "min_samples_leaf": 1,
 }  # fmt: skip
 """What Algorithms 1 and 2 do where the default does otherwise: each is a parameter, a help that can be had alone."""
 

@@ -56,7 +56,7 @@ def two_weak_learners(name: str, order: int = 1, **changed: Any) -> dict[str, An
     printed = dict(_row(TABLE_2, name))
     first, second, inner = printed.pop("N"), printed.pop("N1"), printed.pop("N2")
     rounds = {"n_iterations": first} if order == 1 else {"n_iterations": second, "inner_iterations": inner}
-    return {"as_printed": True, "order": order, "min_samples_leaf": 1} | printed | rounds | changed
+    return {"as_printed": True, "order": order} | printed | rounds | changed
 
 
 def boosted_features(name: str, **changed: Any) -> dict[str, Any]:

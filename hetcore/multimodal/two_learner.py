@@ -10,7 +10,7 @@ fits every learner to the negative gradient of the multiclass exponential risk a
 | y^k, v_k | the k-th unit vector; y_i - y^k |
 | g, h | what the learners of the modalities say; any number of them |
 | eps, delta | their steps: `detail["steps"]` |
-| w, w~, w^ | (1), (5), (6): `hetcore.multimodal.risk` |
+| w, w~, w^ | (1), (5), and below (5): `hetcore.multimodal.risk` |
 | N, N2 | `n_iterations`, `inner_iterations` |
 
 Algorithm 1, first order (2WL)
@@ -43,6 +43,7 @@ Departures of the default (each a parameter, to be had alone; `parameters.PRINTE
 - `validation_fraction`: rows that nothing is fitted to end the training and weigh the modalities (`stopping`).
 - `decision_scoring="f1_macro"`: those rows choose a weight for each class before one is named (`decisions`).
 - `learners=None`: the learner of a modality is the one that does best on left-out rows, boosted alone (`choosing`).
+- `min_samples_leaf`: leaves of 20 rows, or a 15th of the labels; in the paper they are of any size.
 - `scale_targets`: networks are fitted to targets of unit size.
 
 Reference: A. Trevino Gavito, D. Klabjan, J. Utke, "Gradient-boosted based structured and unstructured learning", 2023
@@ -68,7 +69,7 @@ from hetcore.multimodal.decisions import class_weights
 from hetcore.multimodal.learners import MODALITIES, Dense, Trees, default_learner
 from hetcore.multimodal.line_search import STEPS
 from hetcore.multimodal.networks import LinearLearner, NetworkLearner
-from hetcore.multimodal.parameters import CLASS_NAMES, HIDDEN, LEARNERS, SOURCE, as_printed
+from hetcore.multimodal.parameters import CLASS_NAMES, HIDDEN, LEARNERS, PRINTED, SOURCE, as_printed
 from hetcore.multimodal.rounds import TwoLearners
 from hetcore.parameters import Domain, Flag, Interval, OneOf, Seed, Slider, Whole, param
 from hetcore.registry import MemoryNeed, estimator
@@ -197,7 +198,7 @@ class TwoWeakLearnerClassifier(ClassifierScore, BoostedEstimator):
         20,
         Whole(1),
         "Fewest rows of a leaf; no more than a 15th of the labels, and 2, so that trees of few labels split. With "
-        "`as_printed` just that.",
+        "`as_printed` leaves are of any size.",
         Slider("Rows of a leaf", 1, 100, 1),
     )
     hidden: Sequence[int] = param((100, 50), HIDDEN, "Units of the network's hidden layers.")
@@ -260,8 +261,10 @@ class TwoWeakLearnerClassifier(ClassifierScore, BoostedEstimator):
 
     def _fewest(self, problem: Problem) -> int:
         """Return the fewest rows of a leaf: a tree of 30 rows with leaves of 20 would be a constant."""
-        most = self.min_samples_leaf if self.as_printed else max(LEAST_LEAF, int(problem.labelled.sum()) // LEAVES)
-        return min(self.min_samples_leaf, most)
+        # the paper has no least size of a leaf
+        if self.as_printed:
+            return PRINTED["min_samples_leaf"]
+        return min(self.min_samples_leaf, max(LEAST_LEAF, int(problem.labelled.sum()) // LEAVES))
 
     def _view(self, state: TwoLearners) -> dict[str, Any]:
         return state.view()

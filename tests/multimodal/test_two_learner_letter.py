@@ -101,7 +101,7 @@ def test_trees_of_the_library_are_the_papers_trees(M):
     target = pl.DataFrame({"id": ids, "y": [f"class {k}" for k in y]})
     data = hc.HetData({name: hc.Source(ids, frame, kinds) for name, frame in frames.items()}, target=target)
     f, _ = naive.algorithm_1(X1, X2, y, M, N=3, learners=(Shallow, Shallow), search=fixed)
-    model = hc.TwoWeakLearnerClassifier(as_printed=True, step="fixed", n_iterations=3, max_depth=2, min_samples_leaf=1)
+    model = hc.TwoWeakLearnerClassifier(as_printed=True, step="fixed", n_iterations=3, max_depth=2)
     assert_allclose(model.fit(data).decision_function(data), f, rtol=1e-4, atol=1e-6)
 
 
@@ -119,7 +119,7 @@ def test_as_printed_passes_over_every_help():
     data, y, _ = halves()
     plain = hc.TwoWeakLearnerClassifier(**FAST, as_printed=True, step="fixed").fit(data, y)
     helps = {"learning_rate": 0.2, "subsample": 0.6, "hessian": "exact", "kept_step": "chosen", "scale_targets": True}
-    helped = FAST | helps | {"validation_fraction": 0.3, "first_scores": "shares"}
+    helped = FAST | helps | {"validation_fraction": 0.3, "first_scores": "shares", "min_samples_leaf": 30}
     other = hc.TwoWeakLearnerClassifier(**helped, as_printed=True, step="fixed").fit(data, y)
     assert_array_equal(plain.decision_function(data), other.decision_function(data))
 
