@@ -2,8 +2,8 @@ r"""Factorization of ratings and of sensor tensors, with a learned deviation for
 
 Rating y_ij of item j by user i, of which few are observed:
 
-    1  y_ij = mu + b_i + c_j + U_i . V_j + sigma_ij noise                                                  (11), (12)
-    2  sigma_ij^2 = P_i . Q_j + Delta,  P, Q >= 0                                                                (14)
+    1  y_ij = mu + b_i + c_j + U_i . V_j + sigma_ij noise                                                  (11), (15)
+    2  sigma_ij^2 = P_i . Q_j + Delta,  P, Q >= 0                                                                (12)
     3  minimise over the observed  (y - f)^2 / (2 sigma^2) + ln(sigma^2) / 2
            + lambda/2 |U, V, b, c|^2 + lambda' sum(P, Q)                                             (13), (14), (16)
     4  for each epoch, for each observed entry in random order: one step along the gradient, AdaGrad, P, Q projected

@@ -14,7 +14,9 @@ count less in what f learns.
 
 `as_printed=True` is the paper's model to the letter: one model from all rows, (10) for numbers and classes, f and d
 from nothing, no shrinkage, no sampling, labels and weights as they are, second derivatives clipped at 0, all rounds, no
-calibration. Sizes of trees and penalties are as given. Its Omega is read as (21); `omega` has two other readings.
+calibration. Sizes of trees and penalties are as given. Its Omega is read as (21); `omega` has two other readings: the
+penalty counted by row, and "log", (6) for the divisor of (10). The latter's second derivative of d is not clipped: it is
+the Fisher information, which the paper doesn't have.
 
 Departures of the default from the paper
 ----------------------------------------
@@ -31,7 +33,7 @@ Departures of the default from the paper
 - The spread is calibrated by left-out rows (`calibrated`): shift and slope of ln sigma^2, and a share of sigma^2 that
   is what the members disagree by; intervals use their |z|, less what the mean of the members does not err with them.
 
-Reference: G.-H. Lee, S.-W. Yang, S.-D. Lin and H.-T. Lin on heteroscedastic learning; equation numbers are theirs.
+Reference: G.-H. Lee, S.-W. Yang, T.-H. Lin and S.-D. Lin on heteroscedastic learning; equation numbers are theirs.
 """
 
 from __future__ import annotations

@@ -7,13 +7,14 @@ r"""Losses of a label score f and a deviation score d against a label y: value, 
 | `SigmoidWeight` | d of (10) | loss(f, y) / (alpha s(d) + delta) | 1 / (alpha s(d) + delta) |
 
 with s the logistic function, p = softmax(f) (logistic for two classes) and C classes. The first is (6) with Omega = ln;
-the last is the paper's (10). `SigmoidWeight` falls in d wherever the loss is positive: nothing but the penalty of the
+the last is the paper's (10), whose second derivative by d is clipped at 0; with ln divisor added, as (6) has it, the
+Fisher information stands for it (`log_hessian`), printed or not. `SigmoidWeight` falls in d wherever the loss is positive: nothing but the penalty of the
 leaves holds d back.
 
 A Gaussian has the Fisher information exp(-s) for f and 1/2 for s; the cross term's expectation is zero, as the paper
 drops it.
 
-Reference: G.-H. Lee, S.-W. Yang, S.-D. Lin and H.-T. Lin on heteroscedastic learning; equation numbers are theirs.
+Reference: G.-H. Lee, S.-W. Yang, T.-H. Lin and S.-D. Lin on heteroscedastic learning; equation numbers are theirs.
 """
 
 from __future__ import annotations
