@@ -99,3 +99,14 @@ def test_a_histogram_counts_weights_over_an_equal_share():
     figure = drawn(info("gbc-figure-5"), cells)[""]
     counts = figure["data"][0]["y"]
     assert np.sum(counts) == 3 and counts[0] == 1 and counts[2] == 1 and counts[9] == 1
+
+
+def test_the_degree_of_a_network_is_links_by_nodes_and_five_nodes_are_three_leaves():
+    from experiments import collective
+
+    data = collective.load("planted 0.4", 0)
+    graph = data.graphs[data.graph_names[0]]
+    found = collective.run_cell("planted 0.4", collective.NETWORK, 0.2, 0)
+    assert found["degree"] == len(graph.edges()[0]) / data.n == pytest.approx(graph.degree.mean() / 2)
+    model = collective.METHODS["GB, as printed, five nodes"]().fit(data, collective.labels(data, 0.4, 0))
+    assert model.max_leaf_nodes == 3 and model.max_depth == -1 and model.as_printed
