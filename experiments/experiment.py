@@ -7,6 +7,7 @@
     place = ["Section 5.2, Figure 3"]   # of each of them in the paper; `part` unless given
     number = ["9% against 13%"]         # the paper's own, of each of them; empty where it gives none
     why = ["Why each of them doesn't hold here, or only in part; empty where the numbers say it all."]
+    by_construction = [2]               # sentences that can't fail, so that their cells are no evidence
     note = "What stands in for data that can't be had."
     stand_in = "MovieLens 100K in place of 1M"   # the same in a few words, beside the verdict
     protocol = "consensus"
@@ -59,6 +60,8 @@ PAPERS = {
     "hgbm": "Lee, Yang, Lin, Lin: heteroscedastic boosting and factorization",
 }
 SCOPES = ("page", "full")
+LISTS = ("claim", "place", "number", "why", "by_construction")
+"""Fields that have an entry for each sentence of a claim, or name some of them."""
 KINDS = ("Figure", "Table", "Theorem", "Abstract")
 """Of parts, in the order in which they are listed; what goes beyond the papers comes last."""
 
@@ -89,6 +92,8 @@ class Experiment:
         Of each sentence, where the paper says it, and the paper's own number.
     why : tuple of str
         For each sentence of the claim, why it doesn't hold here or only in part; empty where the numbers say it all.
+    by_construction : tuple of int
+        Numbers of the sentences, from 1 on, that hold by construction: nothing that runs could refute them.
     seconds : mapping of str to float
         That a cell of the page took by method, where it was tried: the estimate before one has run.
     """
@@ -108,6 +113,7 @@ class Experiment:
     place: tuple[str, ...] = ()
     number: tuple[str, ...] = ()
     why: tuple[str, ...] = ()
+    by_construction: tuple[int, ...] = ()
     seconds: Mapping[str, float] = field(default_factory=dict)
 
     def keys(self, scope: str = "full") -> list[tuple[Any, ...]]:
@@ -153,7 +159,7 @@ def _place(part: str) -> tuple[int, int, str]:
 def _read(path: Path) -> Experiment:
     fields = tomllib.loads(path.read_text("utf-8"))
     lists = {scope: {k: _values(v) for k, v in fields.pop(scope, {}).items()} for scope in ("cells", "page")}
-    words = {name: tuple(fields.pop(name, ())) for name in ("claim", "place", "number", "why")}
+    words = {name: tuple(fields.pop(name, ())) for name in LISTS}
     return Experiment(name=path.stem, **words, **lists, **fields)
 
 

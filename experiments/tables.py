@@ -16,6 +16,9 @@ from experiments.verdicts import HOLDS, IN_PART, NO, NOT_RUN, Claim, Comparison
 
 __all__ = ["claimed", "in_numbers", "listing", "page"]
 
+NOT_JUDGED = "not judged"
+"""A claim of which cells ran, none of them of what it speaks of, or of one seed each."""
+
 COMPARISONS = 3
 """Comparisons that a row of the claims tells; the Papers page has all."""
 
@@ -29,20 +32,23 @@ def listing() -> str:
     return "".join(f"{name:{width}}  {info(name).part}: {info(name).title}\n" for name in names())
 
 
+HEAD = (
+    "A number under *ours* is the mean paired difference ± its standard error (and as a share of the other's), then in "
+    "how many places it is seen in the claim's favour and against it. A place is a data set and a setting. A "
+    "difference is seen beyond two standard errors, or beyond Student's 97.5% quantile of them where seeds are few "
+    "(12.7 of two, 4.3 of three, 2.8 of five). A claim *holds* where that is so at every place, *in part* where it is "
+    'at half of them and fewer speak against, else *no*; "as much as" holds where that share is reached at the best '
+    'place, "about" where chance adds nothing that would lead out of the bound. It is judged on the method as printed; '
+    "what stands in for data that can't be had is beside the verdict or on the Papers page."
+)
+
+
 def claimed(outcomes: Iterable[Outcome], results: str | None = None) -> str:
     """Return a row for each sentence that a paper claims: where, its number, ours, the verdict."""
     outcomes = list(outcomes)
-    # Counted first, so that a reader sees the misses before any row.
-    counts = Counter(claim.verdict for each in outcomes for claim in each.claims)
-    tally = ", ".join(f"{word}: {counts[word]}" for word in (HOLDS, IN_PART, NO, NOT_RUN) if counts[word])
     lines = [
         "# What the papers claim, and what came out here\n",
-        f"Printed by `python -m experiments all{_where(results)} --claims`. A number under *ours* is the mean paired "
-        "difference ± its standard error (and as a share of the other's), then in how many places it is beyond two "
-        "standard errors in the claim's favour and against it. A place is a data set and a setting. A claim *holds* "
-        "where that is so at every place, *in part* where it is at half of them and fewer speak against, else *no*. "
-        "It is judged on the method as printed; what stands in for data that can't be had is beside the verdict or on "
-        f"the Papers page.\n\n{tally}.",
+        f"Printed by `python -m experiments all{_where(results)} --claims`. {HEAD}\n\n{_counted(outcomes)}",
     ]
     for paper, words in PAPERS.items():
         rows = [row for each in outcomes if each.experiment.paper == paper for row in map(_row(each), each.claims)]
@@ -53,6 +59,37 @@ def claimed(outcomes: Iterable[Outcome], results: str | None = None) -> str:
                 *rows,
             ]
     return "\n".join(lines) + "\n"
+
+
+def _counted(outcomes: list[Outcome]) -> str:
+    """Return how many claims hold: of the papers, by construction, and of our own."""
+    papers, ours = ([each for each in outcomes if each.experiment.beyond is beyond] for beyond in (False, True))
+    given = sum(claim.given for each in outcomes for claim in each.claims)
+    lines = [f"Of what the papers claim, {_tally(papers)}."]
+    if given:
+        lines.append(f"Not counted, for nothing that runs could refute them: {given} that hold by construction.")
+    if ours:
+        lines.append(f"Of what goes beyond the papers, {_tally(ours)}.")
+    return "\n".join(lines)
+
+
+def _tally(outcomes: Iterable[Outcome]) -> str:
+    evidence = [(_word(each, claim), claim) for each in outcomes for claim in each.claims if not claim.given]
+    counts = Counter(word for word, _ in evidence)
+    words = {word: f"{word}: {counts[word]}" for word in (HOLDS, IN_PART, NO, NOT_JUDGED, NOT_RUN) if counts[word]}
+    # What a few runs can't show is not refuted.
+    if unseen := sum(word == NO and not _spoken_against(claim) for word, claim in evidence):
+        words[NO] += f" (in {unseen} of them nothing is seen against it either)"
+    return ", ".join(words.values()) or "nothing"
+
+
+def _word(outcome: Outcome, claim: Claim) -> str:
+    """Return the verdict; of cells that ran and can't be judged, that they are not."""
+    return NOT_JUDGED if claim.verdict == NOT_RUN and outcome.cells.height else claim.verdict
+
+
+def _spoken_against(claim: Claim) -> bool:
+    return any(each.against for each in claim.comparisons if not each.beside)
 
 
 def _where(results: str | None) -> str:
@@ -69,7 +106,10 @@ def _row(outcome: Outcome) -> Any:
         printed = [each for each in claim.comparisons if not each.beside]
         ours = "; ".join(map(in_numbers, printed[:COMPARISONS])) or "–"
         more = f"; {len(printed) - COMPARISONS} more" if len(printed) > COMPARISONS else ""
-        cells = [claim.place, claim.words, claim.number or "–", ours + more, f"**{claim.verdict}**{left}{stand_in}"]
+        word = f"**{_word(outcome, claim)}**{' by construction' * claim.given}"
+        # Where nothing can be judged, why is not in the numbers, of which there are none.
+        why = f"; {claim.why}" if _word(outcome, claim) == NOT_JUDGED and claim.why else ""
+        cells = [claim.place, claim.words, claim.number or "–", ours + more, f"{word}{left}{stand_in}{why}"]
         return "| " + " | ".join(cells) + " |"
 
     return row
@@ -78,9 +118,26 @@ def _row(outcome: Outcome) -> Any:
 def in_numbers(comparison: Comparison) -> str:
     """Return a comparison as its numbers."""
     c = comparison
-    error = f" ± {c.standard_error:.2g}" if np.isfinite(c.standard_error) else ""
     share = f" ({c.relative:+.1%})" if np.isfinite(c.relative) else ""
-    return f"{c.ours} − {c.other}: {c.difference:+.3g}{error}{share}, {c.held} for, {c.against} against of {c.places}"
+    if c.says == "cuts":
+        # A share is told as one; the other differences are in the measure's unit.
+        number, error = f"{c.difference:.1%}", f" ± {100 * c.standard_error:.2g}%"
+    else:
+        number, error = f"{c.difference:+.3g}", f" ± {c.standard_error:.2g}"
+    number += (error if np.isfinite(c.standard_error) else "") + share
+    return f"{_compared(c)}: {number}, {c.held} for, {c.against} against of {c.places}"
+
+
+def _compared(c: Comparison) -> str:
+    """Return what a number is of, with its measure where it is not the error."""
+    measure = f" ({c.measure.replace('_', ' ')})" if c.measure != "error" else ""
+    words = {
+        "cuts": f"{c.ours}, share of {c.other} cut off, {c.asked:.0%} asked",
+        "falls": f"{c.ours}, fall from its best",
+        "narrows": f"{c.ours} against {c.other}, change of the lead",
+        "widens": f"{c.ours} against {c.other}, change of the lead",
+    }
+    return words.get(c.says, f"{c.ours} − {c.other}") + measure
 
 
 def page(outcomes: Iterable[Outcome], results: str | None = None) -> str:
