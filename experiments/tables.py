@@ -16,7 +16,7 @@ from experiments.verdicts import HOLDS, IN_PART, NO, NOT_RUN, Claim, Comparison
 
 __all__ = ["claimed", "in_numbers", "listing", "page"]
 
-NOT_JUDGED = "not judged"
+NO_CELLS = "not judged"
 """A claim of which cells ran, none of them of what it speaks of, or of one seed each."""
 
 COMPARISONS = 3
@@ -76,7 +76,7 @@ def _counted(outcomes: list[Outcome]) -> str:
 def _tally(outcomes: Iterable[Outcome]) -> str:
     evidence = [(_word(each, claim), claim) for each in outcomes for claim in each.claims if not claim.given]
     counts = Counter(word for word, _ in evidence)
-    words = {word: f"{word}: {counts[word]}" for word in (HOLDS, IN_PART, NO, NOT_JUDGED, NOT_RUN) if counts[word]}
+    words = {word: f"{word}: {counts[word]}" for word in (HOLDS, IN_PART, NO, NO_CELLS, NOT_RUN) if counts[word]}
     # What a few runs can't show is not refuted.
     if unseen := sum(word == NO and not _spoken_against(claim) for word, claim in evidence):
         words[NO] += f" (in {unseen} of them nothing is seen against it either)"
@@ -85,7 +85,7 @@ def _tally(outcomes: Iterable[Outcome]) -> str:
 
 def _word(outcome: Outcome, claim: Claim) -> str:
     """Return the verdict; of cells that ran and can't be judged, that they are not."""
-    return NOT_JUDGED if claim.verdict == NOT_RUN and outcome.cells.height else claim.verdict
+    return NO_CELLS if claim.verdict == NOT_RUN and outcome.cells.height else claim.verdict
 
 
 def _spoken_against(claim: Claim) -> bool:
@@ -108,7 +108,7 @@ def _row(outcome: Outcome) -> Any:
         more = f"; {len(printed) - COMPARISONS} more" if len(printed) > COMPARISONS else ""
         word = f"**{_word(outcome, claim)}**{' by construction' * claim.given}"
         # Where nothing can be judged, why is not in the numbers, of which there are none.
-        why = f"; {claim.why}" if _word(outcome, claim) == NOT_JUDGED and claim.why else ""
+        why = f"; {claim.why}" if _word(outcome, claim) == NO_CELLS and claim.why else ""
         cells = [claim.place, claim.words, claim.number or "–", ours + more, f"{word}{left}{stand_in}{why}"]
         return "| " + " | ".join(cells) + " |"
 
