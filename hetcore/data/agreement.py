@@ -15,7 +15,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["disorder", "group_errors", "is_monotone", "is_one_to_one", "log_chance"]
+__all__ = ["disorder", "group_errors", "is_monotone", "is_one_to_one", "log_chance", "log_ways", "tells_one_class"]
 
 
 def disorder(X: NDArray[np.float64], codes: NDArray[np.int64], numeric: bool) -> NDArray[np.float64]:
@@ -104,3 +104,39 @@ def log_chance(codes: NDArray[np.int64], ordered: bool) -> float:
     counts = counts[counts > 0]
     same = math.log(2) if ordered else math.lgamma(len(counts) + 1)
     return same + sum(math.lgamma(count + 1) for count in counts) - math.lgamma(len(codes) + 1)
+
+
+def log_ways(slips: int, n: int) -> float:
+    """Return the logarithm of the number of ways to choose `slips` of n."""
+    return math.lgamma(n + 1) - math.lgamma(slips + 1) - math.lgamma(n - slips + 1)
+
+
+def tells_one_class(X: NDArray[np.float64], codes: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return, for columns of two values, the logarithm of the chance that one tells a class from all others by itself.
+
+    Parameters
+    ----------
+    X : (m, d) float64
+        Columns; NaN is missing and left out.
+    codes : (m,) int64
+        Classes as 0..k-1.
+
+    Returns
+    -------
+    ndarray of float64, (d,)
+        0 for a column that has other than two values, or tells no class without any error.
+    """
+    high, given = X == np.nanmax(X, axis=0, initial=-np.inf), ~np.isnan(X)
+    two = (high | ~given | (X == np.nanmin(X, axis=0, initial=np.inf))).all(axis=0)
+    belongs = (codes[:, None] == np.arange(codes.max() + 1)).astype(np.float64)
+    inside, all_given = (marks.T.astype(np.float64) @ belongs for marks in (high, given))
+    n_high, n = inside.sum(axis=1, keepdims=True), all_given.sum(axis=1, keepdims=True)
+    # the class has one value, and no other row has it
+    exact = (inside == all_given) & (n_high == inside) | (inside == 0) & (n_high == n - all_given)
+    exact &= two[:, None] & (all_given > 0) & (all_given < n)
+    found = np.zeros(X.shape[1])
+    for column, label in np.argwhere(exact):
+        rows = int(all_given[column, label])
+        # either value may be the class's, and any class the one
+        found[column] = math.log(2 * belongs.shape[1]) - log_ways(rows, int(n[column, 0]))
+    return found

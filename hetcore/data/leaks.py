@@ -1,15 +1,18 @@
 """Columns, graphs and ids that give the label away: they make a test look perfect and a model useless.
 
 A column is named if it has the label's name; if it equals the label, recodes it one to one or rises or falls with it
-in every row that has both; or if it predicts the label alone almost perfectly (see `hetcore.data.agreement`). A graph
-is named if it joins equal labels only; the ids, if the label follows from their order. What a shuffled label
-would do as well with a chance above `CHANCE` is not said. Everything is a sentence, nothing is removed: whether a
-column is known before the label only a person can tell.
+in every row that has both; if it, or where it is missing, predicts the label alone almost perfectly or, of two values,
+tells one class from all others in every row (see `hetcore.data.agreement`). A source is named if the class follows so
+from who has a record; a graph, if it joins almost only equal labels, or of two classes unequal ones, or its weights say
+which; the ids, if the label follows from their order. What a shuffled label would do as well with a chance above
+`CHANCE` is not said. Everything is a sentence, nothing is removed: whether a column is known before the label only a
+person can tell.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -17,7 +20,15 @@ import polars as pl
 import scipy
 from numpy.typing import NDArray
 
-from hetcore.data.agreement import disorder, group_errors, is_monotone, is_one_to_one, log_chance
+from hetcore.data.agreement import (
+    disorder,
+    group_errors,
+    is_monotone,
+    is_one_to_one,
+    log_chance,
+    log_ways,
+    tells_one_class,
+)
 from hetcore.data.kinds import as_numbers, as_text
 from hetcore.data.report import Finding
 from hetcore.data.source import Source
@@ -32,6 +43,8 @@ CHANCE = math.log(1e-3)
 """Logarithm of the chance, over all columns of a table, up to which an agreement is no accident."""
 ALMOST = 0.02
 """Disorder or share of the errors up to which a column predicts the label almost perfectly."""
+SLIPS, SHARE = 0.002, 0.125
+"""Of rare classes the errors may be so many of all rows, up to an eighth of the rows of the rare classes."""
 ROWS = 20_000
 """Labelled rows at most that are looked at for a column that predicts almost perfectly."""
 FEW = 512
@@ -46,13 +59,13 @@ class Leak(NamedTuple):
     Attributes
     ----------
     kind : str
-        "label_copy", "label_predictor", "label_name", "label_graph" or "label_order".
+        "label_copy", "label_predictor", "label_name", "label_presence", "label_graph" or "label_order".
     part : str
         "source", "graph" or "ids".
     name : str
         Of the source or graph, empty for ids.
     column : str
-        Of the source, empty for others.
+        Of the source; empty for others, and for who has a record there.
     count : int
         Rows or edges that were compared.
     message : str
@@ -81,6 +94,7 @@ def find_leaks(data: HetData) -> list[Leak]:
             found += _of_source(
                 name, source, codes[data.rows(name)], y=data.y[data.rows(name)], numeric=numeric, label=data.label_name
             )
+    found += [] if numeric else _of_records(data, known, codes[known])
     found += [leak for name in data.graphs for leak in _of_graph(data, name, codes)]
     return found + _of_ids(data.id_series.gather(known), codes[known], numeric)
 
@@ -133,28 +147,46 @@ def _same_name(column: str, label: str) -> bool:
 def _suspects(frame: pl.DataFrame, codes: NDArray[np.int64], numeric: bool) -> dict[str, str]:
     """Return the columns that may agree with the labels (m,), with words on those that predict almost perfectly."""
     codes = np.unique(codes, return_inverse=True)[1]
+    look = _first_look(codes, numeric)
     numbers = [name for name, dtype in frame.schema.items() if dtype.is_numeric() or dtype == pl.Boolean]
     found = {}
     for start in range(0, len(numbers), AT_ONCE):
         some = frame.select(pl.col(numbers[start : start + AT_ONCE]).cast(pl.Float64))
         # a lax first look, then the exact one for the few that pass
-        passed = _ordered(some[:FEW], codes[:FEW], numeric, 2.5 * ALMOST)
+        passed = _ordered(some[look], codes[look], numeric, 2.5 * _almost(codes, numeric))
         found |= dict.fromkeys(passed, "") | _reasons(some.select(passed), codes, numeric, frame.width)
         # of classes only: a missing cell has two values, which tell two classes at most
-        found |= {} if numeric else _by_gaps(some, codes, frame.width)
+        found |= {} if numeric else _by_two_values(some, codes, look, frame.width)
     texts = frame.select(pl.selectors.string())
-    found |= {} if numeric else _by_gaps(texts, codes, frame.width)
+    found |= {} if numeric else _by_two_values(texts, codes, look, frame.width)
     for name in texts.columns:
-        if _promising(frame[name][:FEW], codes[:FEW]):
+        if _promising(frame[name][look], codes[look], 2.5 * _almost(codes, numeric)):
             found[name] = _of_words(frame[name], codes, numeric, frame.width) or found.get(name, "")
     return found
 
 
-def _promising(series: pl.Series, codes: NDArray[np.int64]) -> bool:
+def _first_look(codes: NDArray[np.int64], numeric: bool) -> NDArray[np.int64]:
+    """Return the rows of the first look, half of them of the rarer classes if there are so many."""
+    if numeric:
+        return np.arange(min(FEW, len(codes)))
+    rare = codes != np.bincount(codes).argmax()
+    some = np.flatnonzero(rare)[: FEW // 2]
+    # shuffled again, for the rarer ones come from further down
+    return np.random.default_rng(0).permutation(np.concatenate([some, np.flatnonzero(~rare)[: FEW - len(some)]]))
+
+
+def _almost(codes: NDArray[np.int64], numeric: bool) -> float:
+    """Return the disorder, or share of the errors, up to which these labels are predicted almost perfectly."""
+    # two slips in a thousand rows are many beside ten fraudulent ones, and are no better excuse there
+    rarer = 0 if numeric else len(codes) - np.bincount(codes).max()
+    return max(ALMOST, min(SLIPS * len(codes) / rarer, SHARE)) if rarer else ALMOST
+
+
+def _promising(series: pl.Series, codes: NDArray[np.int64], most: float) -> bool:
     """Tell whether the values of a column of text mostly have one label each."""
     given = series.is_not_null().to_numpy()
     some, levels = np.unique(codes[given], return_inverse=True)[1], _levels(series.drop_nulls())
-    return len(np.unique(some)) > 1 and group_errors(levels, some, own=True) <= 2.5 * ALMOST + 1.5 / len(some)
+    return len(np.unique(some)) > 1 and group_errors(levels, some, own=True) <= most + 1.5 / len(some)
 
 
 def _ordered(frame: pl.DataFrame, codes: NDArray[np.int64], numeric: bool, most: float) -> list[str]:
@@ -174,25 +206,46 @@ def _reasons(frame: pl.DataFrame, codes: NDArray[np.int64], numeric: bool, d: in
         given = frame[name].is_not_null() & frame[name].is_not_nan().fill_null(False)
         some = np.unique(codes[given.to_numpy()], return_inverse=True)[1]
         telling = len(some) > 0 and _telling(some, numeric, d)
-        if telling and _ordered(frame.filter(given).select(name), some, numeric, ALMOST):
+        if telling and _ordered(frame.filter(given).select(name), some, numeric, _almost(some, numeric)):
             reasons[name] = f"predicts the label alone almost perfectly in {counted(len(some), 'row')}"
     return reasons
 
 
-def _by_gaps(frame: pl.DataFrame, codes: NDArray[np.int64], d: int) -> dict[str, str]:
-    """Return words on the columns whose missing cells alone predict the class almost perfectly."""
-    with_gaps = [name for name, count in zip(frame.columns, frame.null_count().row(0)) if count]
-    gaps = frame.select(pl.col(with_gaps).is_null().cast(pl.Float64)) if with_gaps else frame.clear().select([])
-    passed = _ordered(gaps, codes, False, ALMOST) if with_gaps and _telling(codes, False, d) else []
-    words = f"predicts the label by its missing cells alone in {counted(len(codes), 'row')}"
-    return dict.fromkeys(passed, words)
+def _by_two_values(frame: pl.DataFrame, codes: NDArray[np.int64], look: NDArray[np.int64], d: int) -> dict[str, str]:
+    """Return words on the columns that tell the class by their missing cells, or one class by their two values."""
+    rows = counted(len(codes), "row")
+    found = _by_marks(frame.select(pl.all().is_null().cast(pl.Float64)), codes, d)
+    found = {name: f"{words} by its missing cells alone in {rows}" for name, words in found.items()}
+    if codes.max() < 2:
+        return found
+    counts = frame[look].select(pl.all().drop_nulls().n_unique()).row(0) if frame.width else ()
+    two = frame.select(name for name, count in zip(frame.columns, counts) if count <= 2)
+    exact = _of_one_class(two.select(pl.all().rank("dense").cast(pl.Float64)), codes, d)
+    return found | dict.fromkeys(exact, f"tells one class from all others in all {rows} that have both")
+
+
+def _by_marks(marks: pl.DataFrame, codes: NDArray[np.int64], d: int) -> dict[str, str]:
+    """Return words on the columns of 0 and 1 that predict the class almost perfectly, or tell one class exactly."""
+    mean = np.array(marks.select(pl.all().mean()).row(0) if marks.width else [])
+    marks = marks.select(name for name, each in zip(marks.columns, mean) if 0 < each < 1)
+    passed = _ordered(marks, codes, False, _almost(codes, False)) if _telling(codes, False, d) else []
+    exact = _of_one_class(marks, codes, d)
+    return dict.fromkeys(exact, "tells one class from all others") | dict.fromkeys(passed, "predicts the label")
+
+
+def _of_one_class(frame: pl.DataFrame, codes: NDArray[np.int64], d: int) -> list[str]:
+    """Return the columns of two values that tell one of three classes or more from all others, and not by accident."""
+    if not frame.width or codes.max() < 2:
+        return []
+    chances = tells_one_class(frame.to_numpy().astype(np.float64), codes)
+    return [name for name, chance in zip(frame.columns, chances) if chance + math.log(d) < CHANCE]
 
 
 def _telling(codes: NDArray[np.int64], numeric: bool, d: int) -> bool:
     """Tell whether an almost perfect agreement with these labels is no accident among `d` columns."""
     # almost perfect: as many slips as that, in any places, by chance
-    slips = int(ALMOST * len(codes))
-    ways = math.lgamma(len(codes) + 1) - math.lgamma(slips + 1) - math.lgamma(len(codes) - slips + 1)
+    wrong = len(codes) if numeric else len(codes) - np.bincount(codes).max()
+    ways = log_ways(int(_almost(codes, numeric) * wrong), len(codes))
     # over all columns of the table: with ten thousand of them, one fits by accident
     return log_chance(codes, numeric) + 2 * ways + math.log(d) < CHANCE and len(codes) >= 20
 
@@ -202,7 +255,7 @@ def _of_words(series: pl.Series, codes: NDArray[np.int64], numeric: bool, d: int
     if numeric:
         return ""
     values = _levels(series.fill_null(""))
-    if not _telling(codes, numeric, d) or group_errors(values, codes) > ALMOST:
+    if not _telling(codes, numeric, d) or group_errors(values, codes) > _almost(codes, False):
         return ""
     return f"predicts the label alone almost perfectly in {counted(len(codes), 'row')}"
 
@@ -236,25 +289,63 @@ def _equal(values: pl.Series, y: NDArray, numeric: bool) -> bool:
     return as_text(values).to_list() == y.tolist()
 
 
-# Graphs and ids -------------------------------------------------------------------------------------------------------
+# Records, graphs and ids ----------------------------------------------------------------------------------------------
+
+
+def _of_records(data: HetData, known: NDArray[np.int64], codes: NDArray[np.int64]) -> list[Leak]:
+    """Return the sources of which it tells the classes of labelled instances (m,) who has a record there."""
+    # shuffled, as for columns
+    mixed = np.random.default_rng(0).permutation(len(known))[:ROWS]
+    marks = pl.DataFrame(data.mask[:, known[mixed]].T.astype(np.float64), schema=data.source_names)
+    found = _by_marks(marks, np.unique(codes[mixed], return_inverse=True)[1], max(1, marks.width))
+    words = f"by who has a record there alone in {counted(len(mixed), 'row')}: {CURE}"
+    return [
+        Leak("label_presence", "source", name, column="", count=len(mixed), message=f"{reason} {words}")
+        for name, reason in found.items()
+    ]
 
 
 def _of_graph(data: HetData, name: str, codes: NDArray[np.int64]) -> list[Leak]:
-    """Return a leak if the graph joins equal labels only; links of one component count as its spanning tree's."""
-    a, b, _ = data.graphs[name].edges()
+    """Return a leak if the graph tells equal labels; links of one component count as its spanning tree's."""
+    a, b, weights = data.graphs[name].edges()
     both = (codes[a] >= 0) & (codes[b] >= 0)
-    a, b = a[both], b[both]
-    if len(a) == 0 or (codes[a] != codes[b]).any():
+    a, b, known = a[both], b[both], codes[codes >= 0]
+    same = float(((np.bincount(known) / len(known)) ** 2).sum())
+    if len(a) == 0 or same >= 1:
         return []
     links = scipy.sparse.coo_array((np.ones(len(a), dtype=np.int8), (a, b)), shape=(data.n, data.n))
     parts, _ = scipy.sparse.csgraph.connected_components(links, directed=False)
-    known = codes[codes >= 0]
-    same = float(((np.bincount(known) / len(known)) ** 2).sum())
-    # of one component all labels are equal once its spanning tree's links join equal ones
-    if same >= 1 or (data.n - parts) * math.log(same) >= CHANCE:
-        return []
-    message = f"all {counted(len(a), 'edge')} between labelled instances join equal labels: {CURE}"
-    return [Leak(kind="label_graph", part="graph", name=name, column="", count=len(a), message=message)]
+    for share, slips, words in _of_links(codes[a] == codes[b], weights[both], same, known.max() == 1):
+        # of one component all labels follow from one, once it is known what its spanning tree's links join
+        if (data.n - parts - slips) * math.log(share) + log_ways(slips, len(a)) < CHANCE:
+            return [Leak("label_graph", "graph", name, column="", count=len(a), message=f"{words}: {CURE}")]
+    return []
+
+
+def _of_links(equal: NDArray[np.bool_], weights: NDArray, same: float, two: bool) -> Iterator[tuple[float, int, str]]:
+    """Yield what links (m,) tell of which join equal labels.
+
+    Yields
+    ------
+    share : float
+        How often a link of labels in any order would be as it is said.
+    slips : int
+        Links that are not so.
+    words : str
+    """
+    n = len(equal)
+    # an unequal label of more than two classes leaves several
+    for count, share, kind in ((equal.sum(), same, "equal"), (n - equal.sum(), 1 - same, "unequal")):
+        if n - count <= ALMOST * (1 - share) * n and (kind == "equal" or two):
+            all_of = "all" if count == n else f"{count:,} of"
+            yield share, n - count, f"{all_of} {counted(n, 'edge')} between labelled instances join {kind} labels"
+    mixed = np.random.default_rng(0).permutation(n)[:ROWS]
+    equal, weights = equal[mixed].astype(np.int64), weights[mixed].astype(np.float64)
+    if 0 < equal.sum() < len(equal) and weights.min() < weights.max() and _telling(equal, False, 1):
+        if _ordered(pl.DataFrame({"weight": weights}), equal, False, ALMOST):
+            slips = int(ALMOST * min(equal.sum(), len(equal) - equal.sum()))
+            words = f"the weights of {counted(n, 'edge')} between labelled instances tell which join equal labels"
+            yield max(same, 1 - same), slips, words
 
 
 def _of_ids(ids: pl.Series, codes: NDArray[np.int64], numeric: bool) -> list[Leak]:

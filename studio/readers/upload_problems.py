@@ -57,6 +57,7 @@ _SOFT = {
     "label_copy": "leave it out, or use it if it is known before the label",
     "label_predictor": "leave it out, or use it if it is known before the label",
     "label_name": "leave it out, or use it if it is another thing",
+    "label_presence": "take it out, or use it if it is known before the label",
     "label_graph": "take it out, or use it if it is known before the labels",
 }
 

@@ -35,12 +35,18 @@ def classes(rng: np.random.Generator, k: int = 2) -> np.ndarray:
 
 def table(columns: dict, y: np.ndarray, ids: list | None = None, task: str | None = None, **more: object) -> HetData:
     """Return data of one table with a column of noise beside those given; the first half is labelled."""
-    ids = ids or [f"r{k * 7919 % N:03}" for k in range(N)]
-    noise = np.random.default_rng(99).normal(size=N)
-    frame = pl.DataFrame({"id": ids, "noise": noise, **columns})
-    half = np.random.default_rng(88).permutation(N)[: more.pop("labelled", N // 2)]
+    n = len(y)
+    ids = ids or names(n)
+    noise = np.random.default_rng(99).normal(size=n)
+    sources = {"t": pl.DataFrame({"id": ids, "noise": noise, **columns}), **more.pop("sources", {})}
+    half = np.random.default_rng(88).permutation(n)[: more.pop("labelled", n // 2)]
     target = pl.DataFrame({"id": [ids[k] for k in half], "outcome": y[half]})
-    return HetData({"t": frame}, target=target, task=task, **more)
+    return HetData(sources, target=target, task=task, **more)
+
+
+def names(n: int = N) -> list[str]:
+    """Return ids (n,) in no order."""
+    return [f"r{k * 7919 % n:04}" for k in range(n)]
 
 
 def code(y: np.ndarray) -> np.ndarray:
@@ -48,14 +54,14 @@ def code(y: np.ndarray) -> np.ndarray:
     return np.unique(y, return_inverse=True)[1]
 
 
-def links(y: np.ndarray, rng: np.random.Generator, equal: float) -> pl.DataFrame:
-    """Return 300 edges of which a share joins equal labels by intent."""
-    ids, ends = [f"r{k * 7919 % N:03}" for k in range(N)], []
+def links(y: np.ndarray, rng: np.random.Generator, share: float, equal: bool = True) -> pl.DataFrame:
+    """Return 300 edges of which a share joins equal labels, or unequal ones, by intent."""
+    ids, ends = names(), {}
     while len(ends) < 300:
-        a, b = rng.integers(N, size=2)
-        if a != b and (y[a] == y[b] or rng.random() > equal):
-            ends.append((ids[a], ids[b]))
-    return pl.DataFrame(ends, schema=["source", "target"], orient="row")
+        a, b = sorted(rng.integers(N, size=2))
+        if a != b and ((y[a] == y[b]) == equal or rng.random() > share):
+            ends[ids[a], ids[b]] = y[a] == y[b]
+    return pl.DataFrame([(*pair, same) for pair, same in ends.items()], ["source", "target", "equal"], orient="row")
 
 
 def _class(name: str, leaks: bool, make: Callable, k: int = 2, **more: object) -> Case:
@@ -74,12 +80,55 @@ def _number(name: str, leaks: bool, make: Callable, draw: Callable | None = None
     return Case(name, leaks, data)
 
 
-def _graph(name: str, leaks: bool, equal: float, k: int = 3) -> Case:
+def _graph(name: str, leaks: bool, share: float, k: int = 3, equal: bool = True, slips: int = 0) -> Case:
     def data(rng: np.random.Generator) -> HetData:
         y = classes(rng, k)
-        return table({}, y, graphs={"g": links(y, rng, equal)})
+        ends = pl.concat([links(y, rng, share, equal), links(y, rng, 1.0, not equal).head(slips)])
+        return table({}, y, graphs={"g": ends.drop("equal")}, labelled=N if slips else N // 2)
 
     return Case(name, leaks, data)
+
+
+def _weights(name: str, leaks: bool, spread: float) -> Case:
+    """Return a graph whose weights are 1 between equal labels and 0.5 between others, but for a spread."""
+
+    def data(rng: np.random.Generator) -> HetData:
+        y = classes(rng, 3)
+        ends = links(y, rng, 0.3)
+        weight = 0.5 + 0.5 * ends["equal"].to_numpy() + spread * rng.random(len(ends))
+        return table({}, y, graphs={"g": ends.drop("equal").with_columns(weight=weight)})
+
+    return Case(name, leaks, data)
+
+
+def _records(name: str, leaks: bool, have: Callable, k: int = 2) -> Case:
+    """Return data with a second table, of the instances whose codes (N,) say so."""
+
+    def data(rng: np.random.Generator) -> HetData:
+        y = classes(rng, k)
+        ids = np.array(names())[have(code(y), rng)]
+        refunds = pl.DataFrame({"id": ids, "amount": rng.normal(size=len(ids))})
+        return table({}, y, sources={"refunds": refunds})
+
+    return Case(name, leaks, data)
+
+
+def _rare(name: str, leaks: bool, flag: Callable) -> Case:
+    """Return 2,000 labelled rows of which 20 are of the rarer class, and a column made of which these are (n,)."""
+
+    def data(rng: np.random.Generator) -> HetData:
+        rare = rng.permutation(np.arange(2_000) < 20)
+        return table({"closed": flag(rare, rng)}, np.where(rare, "fraud", "fine"), labelled=2_000)
+
+    return Case(name, leaks, data)
+
+
+def _slips(flags: np.ndarray, rng: np.random.Generator, false: int, missed: int) -> np.ndarray:
+    """Return flags (n,) of which some are set and some are not by mistake."""
+    changed = flags.copy()
+    changed[rng.permutation(np.flatnonzero(~flags))[:false]] = True
+    changed[rng.permutation(np.flatnonzero(flags))[:missed]] = False
+    return changed
 
 
 def _gaps(values: np.ndarray, where: np.ndarray) -> pl.Series:
@@ -128,6 +177,23 @@ LEAKS = [
         "stars of five", True, lambda y, rng: {"mood": 10.0 - 2 * y}, lambda rng: rng.integers(1, 6, N).astype(float)
     ),
     _graph("a graph of equal labels", True, 1.0),
+    _graph("a graph of equal labels but for two links", True, 1.0, slips=2),
+    _graph("a graph of unequal labels of two classes", True, 1.0, 2, equal=False),
+    _weights("weights that are larger between equal labels", True, 0.2),
+    _records("a table of one class", True, lambda c, rng: c == 1),
+    _records("a table of all but one class of three", True, lambda c, rng: c != 2, 3),
+    _class("one class of three by yes and no", True, lambda y, rng: {"is it": np.where(code(y) == 1, "yes", "no")}, 3),
+    _class("one class of four by 0 and 1", True, lambda y, rng: {"b": (code(y) == 2).astype(int)}, 4),
+    _class(
+        "a field that one class of three lacks", True, lambda y, rng: {"on": _gaps(rng.normal(size=N), code(y) == 0)}, 3
+    ),
+    _rare("a rare class with two false alarms", True, lambda rare, rng: _slips(rare, rng, 2, 0)),
+    _rare("a rare class of which one is missed", True, lambda rare, rng: _slips(rare, rng, 0, 1)),
+    _rare(
+        "a rare class in words with two slips",
+        True,
+        lambda rare, rng: np.where(_slips(rare, rng, 1, 1), "called back", "no"),
+    ),
     Case("ids in the order of the classes", True, lambda rng: _sorted_ids(classes(rng, 3))),
 ]
 
@@ -168,6 +234,28 @@ INNOCENT = [
     ),
     _number("counts", False, lambda y, rng: {"n": rng.poisson(np.log1p(y) * 20)}),
     _graph("a graph of friends", False, 0.9),
+    _graph("a graph of equal labels but for a dozen links", False, 1.0, slips=12),
+    _graph("a graph of rivals", False, 0.9, 2, equal=False),
+    _graph("a graph of unequal labels of four classes", False, 1.0, 4, equal=False),
+    _weights("weights that are often larger between equal labels", False, 1.5),
+    _records("a table of half of each class", False, lambda c, rng: rng.random(N) < 0.5),
+    _records("a table of most of one class", False, lambda c, rng: (c == 1) & (rng.random(N) < 0.8)),
+    _records("a table of some of two classes of three", False, lambda c, rng: (c != 2) & (rng.random(N) < 0.7), 3),
+    _records("a table of two classes of four", False, lambda c, rng: c < 2, 4),
+    _class(
+        "yes for most of one class of three",
+        False,
+        lambda y, rng: {"is it": np.where((code(y) == 1) & (rng.random(N) < 0.7), "yes", "no")},
+        3,
+    ),
+    _class(
+        "gaps in most of one class of three",
+        False,
+        lambda y, rng: {"x": _gaps(rng.normal(size=N), (code(y) == 1) & (rng.random(N) < 0.7))},
+        3,
+    ),
+    _rare("a warning before a rare class", False, lambda rare, rng: _slips(rare, rng, 8, 4)),
+    _rare("a score of a rare class", False, lambda rare, rng: rng.normal(size=len(rare)) + np.where(rare, 3.0, 0.0)),
     _class("ids in no order", False, lambda y, rng: {"row": np.arange(N)}, 3),
 ]
 CASES = [*LEAKS, *INNOCENT]

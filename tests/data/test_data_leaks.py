@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import pickle
 
 import numpy as np
@@ -9,7 +10,7 @@ import polars as pl
 import pytest
 
 from hetcore.data import Graph, HetData, Source
-from hetcore.data.agreement import disorder, group_errors, is_monotone, is_one_to_one, log_chance
+from hetcore.data.agreement import disorder, group_errors, is_monotone, is_one_to_one, log_chance, tells_one_class
 from hetcore.data.leaks import find_leaks
 from hetcore.data.report import LEAK
 from tests.data.leak_cases import CASES, INNOCENT, LEAKS, found
@@ -128,3 +129,24 @@ def test_a_what_if_seeks_leaks_only_when_they_are_asked_for(monkeypatch):
     assert changed.report.of("infinite_label") == [] and calls == []
     assert len(changed.report) == len(list(changed.report)) == 1 and calls == [changed]
     assert list(pickle.loads(pickle.dumps(changed.report))) == list(changed.report)
+
+
+def test_a_column_of_two_values_tells_one_class_only_where_every_row_agrees():
+    codes = np.arange(40) % 4
+    one, gaps = (codes == 2).astype(float), np.where(codes == 1, np.nan, codes == 2)
+    slip, pair, three = np.where(np.arange(40) == 3, 1.0, one), (codes < 2).astype(float), np.minimum(codes, 2.0)
+    found = tells_one_class(np.stack([one, 1 - one, gaps, slip, pair, three, np.full(40, np.nan)], axis=1), codes)
+    assert (found[:3] < -10).all() and (found[3:] == 0).all()
+    # 2 values, 4 classes, and C(40, 10) ways to choose its rows
+    assert np.exp(found[0]) == pytest.approx(8 / math.comb(40, 10))
+
+
+def test_a_table_of_one_class_is_reported_as_such():
+    ids, y = [f"i{k}" for k in range(60)], ["yes", "no", "no"] * 20
+    table = pl.DataFrame({"id": ids, "x": np.random.default_rng(0).random(60)})
+    later = Source([i for i, label in zip(ids, y) if label == "yes"], np.ones((20, 2)))
+    (finding,) = HetData({"t": table, "later": later}, target=(ids, y)).report.of("label_presence")
+    assert str(finding) == (
+        "source 'later': predicts the label by who has a record there alone in 60 rows: "
+        "leave it out unless it is known before the label."
+    )
