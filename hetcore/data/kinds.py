@@ -16,7 +16,7 @@ from hetcore.errors import DataError
 
 __all__ = [
     "CLOCK", "DRESSED", "KINDS", "NAMED_MONTH", "TRUTHS", "ValueFacts", "as_numbers", "as_text", "check_kind",
-    "guess_kinds", "levels", "zones",
+    "NOTHING_KNOWN", "far_codes", "guess_kinds", "levels", "zones",
 ]  # fmt: skip
 
 KINDS = ("real", "binary", "nominal", "text", "array")
@@ -213,7 +213,7 @@ class ValueFacts:
         words = [name for name, (kind, _) in guess.items() if kind in ("nominal", "binary") and name not in categories]
         words = [name for name in words if frame[name].dtype == pl.String][:LOOKED_AT]
         self._alike |= {name: alike for name in words if (alike := _written_alike(frame[name]))}
-        self._far |= _far_codes(frame, [name for name, (kind, _) in guess.items() if kind == "real"])
+        self._far |= far_codes(frame, [name for name, (kind, _) in guess.items() if kind == "real"])
 
     def findings(self) -> list[Finding]:
         """Return what was found in the columns that were taken."""
@@ -267,7 +267,7 @@ def _date_findings(found: dict[str, list[str]]) -> list[Finding]:
     return findings
 
 
-def _far_codes(frame: pl.DataFrame, names: Collection[str]) -> dict[str, tuple[float, int]]:
+def far_codes(frame: pl.DataFrame, names: Collection[str]) -> dict[str, tuple[float, int]]:
     """Return columns where -999 or the like, far from all other values, stands again and again, and how often."""
     numbers = [name for name in names if frame[name].dtype.is_numeric()]
     if not numbers:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from hetcore.data.columns import as_column, as_table, in_other_order
 from hetcore.data.identity import as_ids, float_texts, id_findings, is_missing
-from hetcore.data.kinds import TRUTHS, as_numbers
+from hetcore.data.kinds import NOTHING_KNOWN, TRUTHS, as_numbers, far_codes
 from hetcore.data.report import Finding
 from hetcore.data.spelling import respelled
 from hetcore.data.text import counted, listed, quoted
@@ -22,6 +22,7 @@ __all__ = ["TASKS", "as_labels", "label_name", "placed_labels", "read_target", "
 
 TASKS = ("regression", "classification")
 MISSING_WORDS = ("na", "n/a", "#n/a", "<na>", "nan", "nat", "none", "null", "?", "-")
+MISSING_WORDS += ("unknown", "not known", "missing", "not available", "undefined", "unlabelled", "unlabeled")
 """What files write for a missing value, in lower case: as labels they are classes, and are said."""
 
 
@@ -204,7 +205,13 @@ def _value_findings(y: NDArray, kind: str | None) -> list[Finding]:
     if len(known) > 1 and (known == known[0]).all():
         message = f"all {counted(len(known), 'label')} have the same value {known[0]:g}"
         return [Finding("one_value", "", len(known), message)]
-    return []
+    far = far_codes(pl.DataFrame({"y": known}), ["y"])
+    return [_code_finding(f"{code:g}", count, "far from all others: taken as numbers") for code, count in far.values()]
+
+
+def _code_finding(code: str, count: int, why: str) -> Finding:
+    cure = "leave them empty if they stand for no label"
+    return Finding("far_code", "", count, f"{counted(count, 'label')} {code}, {why}; {cure}", (code,))
 
 
 def _classes(series: pl.Series) -> tuple[NDArray, str, list[Finding]]:
@@ -237,6 +244,7 @@ def _class_findings(texts: pl.Series) -> list[Finding]:
         message = f"{what}: taken as a class; leave them empty if they stand for no label"
         findings.append(Finding("missing_word", "", int(words["n"].sum()), message, tuple(words["value"].head(5))))
     numeric = labels.cast(pl.Float64, strict=False).is_not_null()
+    findings += _no_classes(counts) if numeric.all() else []
     if numeric.any() and not numeric.all():
         message = "some labels are numbers and some are words: each is taken as a class"
         examples = (*labels.filter(numeric).sort().head(2), *labels.filter(~numeric).sort().head(3))
@@ -246,6 +254,19 @@ def _class_findings(texts: pl.Series) -> list[Finding]:
         message = "labels say true and false in several ways: each is taken as a class of its own; write two"
         findings.append(Finding("mixed_truths", "", len(labels), message, tuple(labels.sort().head(5))))
     return findings
+
+
+def _no_classes(counts: pl.DataFrame) -> list[Finding]:
+    """Report a class of numbers that may stand for no label: the only negative one, or 99 far from all others."""
+    numbers = counts.select(pl.col("value").cast(pl.Float64), "n").sort("value")
+    # of two classes -1 is the other
+    if numbers.height < 3:
+        return []
+    below = numbers.filter(pl.col("value") < 0)
+    if below.height == 1 and (below["value"][0] == -1 or below["value"][0] in NOTHING_KNOWN):
+        return [_code_finding(f"{below['value'][0]:g}", below["n"][0], "the only negative ones: taken as a class")]
+    far = far_codes(numbers.select(pl.col("value").repeat_by("n").explode()), ["value"])
+    return [_code_finding(f"{code:g}", n, "far from all others: taken as a class") for code, n in far.values()]
 
 
 def _contradictions(ids: pl.Series, y: NDArray, repeated: pl.Series) -> list[Finding]:

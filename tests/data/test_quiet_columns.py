@@ -156,3 +156,31 @@ def test_a_note_below_the_table_is_reported(last, columns, reported):
 def test_an_object_in_a_sentence_does_not_say_where_it_is_in_memory():
     with pytest.raises(hc.DataError, match="The id '<object object>' of type object is neither text nor number"):
         hc.Source([object(), "a"], pl.DataFrame({"x": [1, 2]}))
+
+
+def target_report(labels, task=None):
+    ids = [f"i{k}" for k in range(len(labels))]
+    return hc.HetData({"t": pl.DataFrame({"id": ids, "x": range(len(ids))})}, target=(ids, labels), task=task).report
+
+
+@pytest.mark.parametrize(
+    ("labels", "task", "kind", "words"),
+    [
+        ([k / 4 if k % 6 else -999.0 for k in range(60)], None, "far_code", "10 labels -999, far from all others: "),
+        ([str(k % 3 - 1) for k in range(60)], None, "far_code", "20 labels -1, the only negative ones: taken"),
+        ([k % 3 - 1 for k in range(60)], "classification", "far_code", "20 labels -1, the only negative ones"),
+        ([99 if k % 6 == 0 else k % 4 for k in range(60)], "classification", "far_code", "10 labels 99, far from all"),
+        ([["cat", "dog", "unknown"][k % 3] for k in range(60)], None, "missing_word", "20 labels such as 'unknown'"),
+    ],
+)
+def test_labels_that_stand_for_no_label_are_reported(labels, task, kind, words):
+    """Fifty labels of -999 were learned as numbers, and -1 as a third class."""
+    (finding,) = target_report(labels, task).of(kind)
+    assert finding.where == "target" and words in str(finding)
+    assert "leave them empty if they stand for no label" in str(finding)
+
+
+@pytest.mark.parametrize("labels", [[-1, 1] * 30, [-2, -1, 0, 1, 2] * 12, [0, 1, 2] * 20, [97, 98, 99] * 20])
+def test_classes_that_are_numbers_are_no_missing_ones(labels):
+    assert not target_report(labels, "classification").of("far_code")
+    assert not target_report(labels).of("far_code")
