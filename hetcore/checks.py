@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from hetcore.data import HetData
-from hetcore.data.columns import in_other_order, unmasked
+from hetcore.data.columns import other_index, unmasked
 from hetcore.data.identity import is_missing
 from hetcore.data.ranges import MANY, are_far, messages, number_ranges, some_rows
 from hetcore.data.text import counted, quoted
@@ -147,15 +147,16 @@ def _reads_as_number(text: str) -> bool:
 
 
 def check_aligned(X: Any, **others: Any) -> None:
-    """Raise DataError if labels or weights of pandas have the index of X in another order: rows are taken by place.
+    """Raise DataError if labels or weights of pandas have the index of X in another order, or in part: places count.
 
     An index that counts from 0 is the places themselves, and one of other rows no order of these.
     """
     for name, each in others.items():
-        if in_other_order(X, each):
+        how, mend = other_index(X, each)
+        if how:
             name = "y of eval_set" if name == "y_eval_set" else name
-            cure = "give .loc[X.index] of it, or .to_numpy() if the rows are in order"
-            raise DataError(f"{name} has the index of X in another order, and rows are taken by place: {cure}.")
+            cure = f"give {mend.format('X.index')} of it, or .to_numpy() if the rows are in order"
+            raise DataError(f"{name} has the index of X {how}, and rows are taken by place: {cure}.")
 
 
 def _look_at_ranges(estimator: Any, X: NDArray, *, reset: bool) -> None:

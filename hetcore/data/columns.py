@@ -23,7 +23,7 @@ from hetcore.errors import DataError
 
 __all__ = [
     "FLOAT_MAX", "PATTERN", "ColumnFacts", "as_array", "as_column", "as_table", "check_index", "clean_columns",
-    "in_other_order", "plain", "unmasked",
+    "other_index", "plain", "unmasked",
 ]  # fmt: skip
 
 FLOAT_MAX = float(np.finfo(np.float32).max)
@@ -147,12 +147,21 @@ def check_index(labels: Any, ids: pl.Series) -> None:
         raise DataError("The index of the labels has some of data.ids, and others: give y.reindex(data.ids).")
 
 
-def in_other_order(given: Any, values: Any) -> bool:
-    """Return whether two of pandas have the same index in another order; one that counts from 0 is the places."""
+def other_index(given: Any, values: Any) -> tuple[str, str]:
+    """Return how the index of the second of two of pandas differs from that of the first, and what mends it.
+
+    Both empty where it does not, where it is of other rows altogether, or counts from 0: then rows are taken by place.
+    """
     if not (_is_pandas(given) and _is_pandas(values)) or len(given) != len(values) or given.index.equals(values.index):
-        return False
-    counts = type(values.index).__name__ == "RangeIndex" and values.index.start == 0
-    return not counts and bool(values.index.isin(given.index).all() and given.index.isin(values.index).all())
+        return "", ""
+    ours, theirs = given.index.isin(values.index), values.index.isin(given.index)
+    if ours.all() and theirs.all():
+        counts = type(values.index).__name__ == "RangeIndex" and values.index.start == 0
+        return ("", "") if counts else ("in another order", ".loc[{}]")
+    # places, of either, are numbers of other rows by accident
+    if not theirs.any() or any(np.array_equal(each.index, np.arange(len(each))) for each in (given, values)):
+        return "", ""
+    return "in part only", ".reindex({})"
 
 
 def _is_pandas(data: Any) -> bool:

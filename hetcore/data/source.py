@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from hetcore.data.columns import FLOAT_MAX, ColumnFacts, as_column, as_table, in_other_order, unmasked
+from hetcore.data.columns import FLOAT_MAX, ColumnFacts, as_column, as_table, other_index, unmasked
 from hetcore.data.fingerprint import hash_array, hash_column
 from hetcore.data.identity import as_ids, id_findings, is_missing, text_array, total_findings
 from hetcore.data.kinds import check_kind
@@ -66,8 +66,9 @@ class Source:
     """
 
     def __init__(self, ids: Any, data: Any, kinds: Mapping[str, str] | None = None) -> None:
-        if in_other_order(ids, data):
-            raise DataError("The table has the index of the ids in another order: give .loc[ids.index] of it.")
+        how, mend = other_index(ids, data)
+        if how:
+            raise DataError(f"The table has the index of the ids {how}: give {mend.format('ids.index')} of it.")
         texts, findings = as_ids(ids)
         frame, array = _table_or_array(data)
         self.n_given = len(texts)

@@ -240,6 +240,30 @@ def test_labels_and_values_whose_index_is_the_ids_in_another_order_are_refused()
         assert hc.HetData({"s": table}, target=(table["id"], labels)).y.tolist() == [3.0, 2.0, 1.0]
 
 
+def test_an_index_that_is_in_part_that_of_the_rows_is_refused():
+    """One row was dropped of X and another of y: all between them were joined with a neighbour's label."""
+    rows = np.arange(41)
+    X = pd.DataFrame({"x": np.sin(rows)}, index=rows).drop(3)
+    y = pd.Series(np.cos(rows), index=rows).drop(30)
+    with pytest.raises(hc.DataError, match=r"y has the index of X in part only.*: give .reindex\(X.index\) of it, or"):
+        hc.HGBMRegressor().fit(X, y)
+    domains = pd.Series(np.where(rows < 20, 1, -1), index=rows).drop(30)
+    with pytest.raises(hc.DataError, match="sample_domain has the index of X in part only"):
+        hc.TransferRegressor().fit(X, y.to_numpy(), domains)
+    entries = pd.DataFrame({"user": rows % 6, "item": rows % 7}).drop(3)
+    with pytest.raises(hc.DataError, match="y has the index of X in part only"):
+        hc.HMF().fit(entries, y)
+    ids = pd.Series([f"i{k}" for k in rows], index=rows).drop(3)
+    table = pd.DataFrame({"id": ids, "x": 1.0})
+    with pytest.raises(hc.DataError, match=r"have the index of the ids in part only: give y.reindex\(ids.index\)"):
+        hc.HetData({"t": table}, target=(ids, y))
+    with pytest.raises(hc.DataError, match=r"table has the index of the ids in part only: give .reindex\(ids.index\)"):
+        hc.Source(ids, y.to_frame())
+    # what counts from 0 is places, and what is of other rows no order of these
+    for labels in (y.reset_index(drop=True), y.set_axis(rows[:-1]), y.set_axis(rows[:-1] + 99)):
+        assert hc.HetData({"t": table}, target=(ids, labels)).y.tolist() == y.tolist()
+
+
 N = 12
 
 
