@@ -1,10 +1,10 @@
 """The smooth learner of a view: linear, or kernel ridge on landmarks.
 
 A ridge step on the residuals in each round, whose penalty falls from round to round; after t rounds the fit is about
-that of ridge regression with the penalty of round t, so that the best round chooses it. The first round's penalty is
-some way above the best of a few that ridge regression is tried with. All members step in the
-eigenvectors of one Gram matrix, that of all rows: a member's own lacks a fold, so the steps are a little off and the
-next ones mend it, for one eigendecomposition instead of one a member.
+that of ridge regression with the penalty of round t, so that the best round chooses it. Of numbers the first round's
+penalty is some way above the best of a few that ridge regression is tried with. All members step in the eigenvectors of
+one Gram matrix, that of all rows: a member's own lacks a fold, so the steps are a little off and the next ones mend it,
+for one eigendecomposition instead of one a member.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ FIRST_PENALTY = {"kernel": 0.1, "linear": 1.0}  # of a ridge step, over the larg
 LAST_PENALTY = 1e-5
 PENALTY_FALL = 0.6  # from round to round
 LOOKS = (0, 4, 8, 12, 16, 20)  # falls of the penalty after which its ridge regression is tried before the first round
-SHORT, SHORT_OF_CLASSES = 4, 8  # falls that the first round is short of the best of them
+SHORT = 4  # falls that the first round is short of the best of them
 FAINT = 1e-9  # eigenvalue over the largest, below which no step is taken
 FEWEST_CURVATURE = 0.05  # of the log loss, as a ridge step takes it
 SOME = 300  # rows whose mean length stands for that of all
@@ -103,20 +103,20 @@ class SmoothLearner(ViewLearner):
     def _falls_before(self) -> int:
         """Return how often the penalty falls before the first round: to some way short of ridge regression's best.
 
-        With a penalty far too large rounds would teach nothing, nor how far the view gets. Classes too are looked at by
-        the left-out squared error of one step from the prior, which knows their best penalty roughly.
+        With a penalty far too large rounds would teach nothing, nor how far the view gets.
         """
         own, left_out = self.turned[: self.own.size], ~self.seen
-        if not self._taught or not own.size:
+        # a step towards classes is no straight line, whose best penalty would be theirs
+        if self.outputs.is_classifier or not self._taught or not own.size:
             return 0
-        missed = self.codes[self.own, None] - self.outputs.fitted(self.outputs.prior)
+        missed = self.codes[self.own, None] - self.outputs.prior
         slopes, errors = own.T @ _flat(missed * self.seen), []
         for falls in LOOKS:
             penalty = self.largest * self.first_penalty * PENALTY_FALL**falls
             change = own @ (slopes / (self.values + penalty)[:, None])
             change = change.reshape(len(own), *self.weights.shape[1:])
             errors.append(float((((missed - change) * left_out) ** 2).sum()))
-        return max(0, LOOKS[int(np.argmin(errors))] - (SHORT_OF_CLASSES if self.outputs.is_classifier else SHORT))
+        return max(0, LOOKS[int(np.argmin(errors))] - SHORT)
 
     def _step(self, pull: NDArray[np.float64] | None) -> None:
         penalty = self.largest * max(self.first_penalty * PENALTY_FALL**self.round, LAST_PENALTY)
