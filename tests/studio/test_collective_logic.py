@@ -257,7 +257,11 @@ def test_the_script_of_a_run_prints_its_number(data, fitted, tmp_path):
 
 def test_the_stage_that_predicts_has_a_star_that_the_legend_tells_of():
     events = {"GB": ran("GB", [8, 10], 0.2, best=0), "MGB": ran("MGB", [9, 8], 0.0)}
-    data = widgets.figures_of(events, {}, "links")["error"]["data"]
+    drawn = widgets.figures_of(events, {}, "links")
+    data = drawn["error"]["data"]
     stars = {each["name"]: each for each in data if each.get("marker", {}).get("symbol") == "star"}
     assert list(stars) == ["GB, kept", KEPT] and (stars["GB, kept"]["x"], stars["GB, kept"]["y"]) == ([0], [8])
+    # What is left along the links has a star too, but where the line ends at the same height.
+    names = [each.get("name") for each in drawn["moran"]["data"]]
+    assert "GB, kept" in names and "MGB, kept" not in names
     assert "−0.020 to 0.020" in settings.verdict(events, "links")

@@ -361,7 +361,7 @@ def test_a_curve_is_of_rounds_and_the_kept_model_is_a_star(monkeypatch):
     assert list(_of(loss, "HGBM, before")["y"]) == [0.52, 0.51, 0.509]
     assert list(_of(loss, "GBM")["y"]) == [0.52, 0.515, 0.51]
     assert "GBM, kept" not in [each.get("name") for each in loss["data"]]
-    assert _of(error, "GBM, kept")["y"] == [0.05] and "told above" in error["data"][-1]["name"]
+    assert _of(error, "GBM, kept")["y"] == [0.05] and error["data"][-1]["name"] == "the kept model"
 
 
 def test_a_stopped_training_s_last_round_is_a_round():

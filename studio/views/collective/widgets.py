@@ -34,6 +34,8 @@ from studio.views.common.widgets_tabs import tabs
 
 __all__ = ["controls", "curves", "explain", "graph_shown", "headline", "offer_example", "offer_more"]
 
+BEST = "by its stage best on left-out labels"
+"""Over the star of a stage that predicts."""
 PRINTED_DEPTH, DEPTH = 5, 4
 DIRECTION = {"both": "on either side of a link", "in": "those that point here", "out": "those pointed at"}
 """Whom an instance has as neighbours, by the method's parameter."""
@@ -250,8 +252,12 @@ def figures_of(events: Events, before: Events, graph: str) -> dict[str, dict[str
         for key, text in SCORED.items()
         if any(key in each[-1].detail["metric"] for each in events.values() if each)
     }
-    drawn["error"] = starred(drawn[scored], _kept_stages(events, scored), "by its stage best on left-out labels")
-    drawn["moran"] = _moran(events, before, graph)
+    best = {label: kept(each) for label, each in events.items() if each and _ended(each)}
+    for key, of, pick in (
+        ("error", drawn[scored], lambda e: e.detail["metric"][scored]),
+        ("moran", _moran(events, before, graph), lambda e: e.detail["moran"].get(graph, np.nan)),
+    ):
+        drawn[key] = starred(of, {label: (event.index, pick(event)) for label, event in best.items()}, BEST)
     title = "correlation of residuals over links"
     drawn["pearson"] = _drawn(events, before, lambda e: e.residual_autocorrelation.get(graph, np.nan), title)
     last = {label: each[-1].detail for label, each in events.items() if each}
@@ -261,12 +267,6 @@ def figures_of(events: Events, before: Events, graph: str) -> dict[str, dict[str
     visits = {label: detail["visits"] for label, detail in last.items() if detail["visits"]}
     drawn["visits"] = figures_graph.convergence(visits, LABELS, "instances visited")
     return drawn
-
-
-def _kept_stages(events: Events, scored: str) -> dict[str, tuple[float, float]]:
-    """Return the stage that each ended model predicts by, and its error."""
-    ended = {label: kept(each) for label, each in events.items() if each and _ended(each)}
-    return {label: (event.index, event.detail["metric"][scored]) for label, event in ended.items()}
 
 
 def _ended(events: Sequence[Any]) -> bool:

@@ -29,7 +29,7 @@ ROWS = (
     "did not see, each in turn. **Training**: labels that were learned from."
 )
 """Over words of `SCORED`, for whoever does not know them."""
-KEPT = "kept, as told above"
+KEPT = "the kept model"
 """In a legend, of the star."""
 # The first that all trainings have: compared on different rows they would say nothing.
 """Rows that errors are of, the best witnesses first."""
