@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -25,12 +25,14 @@ from numpy.typing import NDArray
 
 from hetcore.data.column_encoders import ENCODERS
 from hetcore.data.columns import FLOAT_MAX, as_array
+from hetcore.data.ranges import FEW
 from hetcore.data.source import Source
 from hetcore.data.text import listed, quoted
 from hetcore.errors import DataError, MissingColumnsWarning, ModelFileError
 
 __all__ = ["SourceEncoder"]
 
+UNREAD = 0.2  # share of a column's values from which on it is told that they can't be read
 WHOLE = re.compile(r"0|-?[1-9]\d{0,5}")
 TOGETHER = 64  # columns of numbers that are taken at once: more would only hold more in memory
 BLOCK = 1 << 24  # cells that are encoded at once where a table is taken in blocks
@@ -80,7 +82,7 @@ class SourceEncoder:
         Warns
         -----
         MissingColumnsWarning
-            If it lacks some of them, or has no value in one that was read as numbers, or as two values, in training.
+            If it lacks some of them, or many values of one can't be read as numbers, or as the two values, of training.
         """
         self._check(source, name)
         return self._encoded(source, name)
@@ -128,21 +130,23 @@ class SourceEncoder:
         return encoded
 
     def _warn_of_unread(self, encoded: NDArray[np.float32], source: Source, called: str) -> None:
-        """Say which columns have values, but none that could be read: of another type or code than in training."""
+        """Say of which columns values could not be read: of another type or code than in training."""
         starts = np.cumsum([0, *(encoder.width for _, _, encoder in self._encoders)])
-        # few columns begin with a missing value: the others need no look
-        first = encoded[:1] if source.n_rows else np.ones((1, len(self.feature_names)))
-        missing, unread = np.isnan(first[0]), []
-        for (name, kind, _), start in zip(self._encoders, starts):
-            # a column may be missing altogether, which is no fault of its values
-            if name not in source.kinds or source.missing[name] == 1:
-                continue
-            if kind in ("real", "binary") and missing[start] and np.isnan(encoded[:, start]).all():
-                unread.append(name)
-        if unread:
-            what = f"{_called(called)}: no value of {listed(unread)} can be read as in training, all count as missing"
-            cure = "give numbers where numbers were, and the two values where there were two"
-            warnings.warn(f"{what}: {cure}.", MissingColumnsWarning, stacklevel=4)
+        whole, part = [], {}
+        for name, start, given in _may_be_unread(source, zip(self._encoders, starts)):
+            lost = given - int((~np.isnan(encoded[:, start])).sum())
+            if lost == given:
+                whole.append(name)
+            elif lost >= max(FEW, UNREAD * given):
+                part[name] = lost / given
+        cure = "give numbers where numbers were, and the two values where there were two"
+        if whole:
+            what = f"no value of {listed(whole)} can be read as in training, all count as missing"
+            warnings.warn(f"{_called(called)}: {what}: {cure}.", MissingColumnsWarning, stacklevel=4)
+        if part:
+            what = f"{max(part.values()):.0%} of the values of {listed(part)} can't be read as in training"
+            text = f"{_called(called)}: {what}, and count as missing: {cure}."
+            warnings.warn(text, MissingColumnsWarning, stacklevel=4)
 
     def _fill(self, out: NDArray[np.float32], source: Source, name: str, kind: str, encoder: Any) -> None:
         # an array where numbers were, or the other way round: the widths would not fit
@@ -189,6 +193,17 @@ class SourceEncoder:
 
 def _called(name: str) -> str:
     return f"Source {quoted(name)}" if name else "The source"
+
+
+def _may_be_unread(source: Source, encoders: Iterable[tuple[Any, int]]) -> Iterator[tuple[str, int, int]]:
+    """Yield columns that may have values which are none of the training's kind: name, place encoded, values here."""
+    missing, schema = source.missing, source.schema
+    for (name, kind, _), start in encoders:
+        # numbers are numbers, and of text that is taken for numbers on purpose the report tells
+        text = kind == "real" and schema.get(name) == pl.String and source.kinds.get(name) != "real"
+        # a column may be missing altogether, which is no fault of its values
+        if (text or kind == "binary") and missing.get(name, 1) < 1:
+            yield name, start, round((1 - missing[name]) * source.n_rows)
 
 
 def _groups(encoders: list[Any], most: int) -> Iterator[list[Any]]:

@@ -9,7 +9,7 @@ centimetres hardly ever. `python -m tests.data.unit_cases` prints how often eith
 
 Kept of a column of categories: the 64 commonest and the share of the others. Where others are less than a tenth of the
 training and nine tenths of five values or more, these are **unseen**; so are any that nothing of the training is, where
-it has no others.
+it has no others. A column without any value in 20 rows or more is told as well.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from hetcore.data.kinds import as_numbers, as_text
 from hetcore.data.text import listed, quoted
 
 __all__ = [
-    "MANY", "Ranges", "are_far", "are_ranges", "array_ranges", "known_ranges", "messages", "number_ranges",
+    "FEW", "MANY", "Ranges", "are_far", "are_ranges", "array_ranges", "known_ranges", "messages", "number_ranges",
     "shifted_columns", "some_rows", "table_ranges", "unseen",
 ]  # fmt: skip
 
@@ -116,8 +116,8 @@ def unseen(known: Mapping[str, Any], series: pl.Series) -> str | None:
     return new[0] if len(new) and most else None
 
 
-def shifted_columns(known: Ranges, source: Any) -> tuple[dict[str, list[float]], dict[str, str]]:
-    """Return the columns of a source whose numbers are far from the training's, and those of unseen categories.
+def shifted_columns(known: Ranges, source: Any) -> tuple[dict[str, list[float]], dict[str, str | None]]:
+    """Return the columns of a source whose numbers are far from the training's, and those of unseen categories or none.
 
     Parameters
     ----------
@@ -129,8 +129,8 @@ def shifted_columns(known: Ranges, source: Any) -> tuple[dict[str, list[float]],
     -------
     far : dict of str to list of float
         The five numbers here, by column.
-    new : dict of str to str
-        An example, by column.
+    new : dict of str to str or None
+        An example, by column; None for one that has no value in 20 rows or more, and had some in training.
     """
     given = source.ranges
     # the very same values: nothing to look at
@@ -142,7 +142,9 @@ def shifted_columns(known: Ranges, source: Any) -> tuple[dict[str, list[float]],
     given = given | table_ranges(source.read(other), dict.fromkeys(other, "real")) if other else given
     far, new = {}, {}
     for name, before in known.items():
-        if isinstance(before, list):
+        if source.missing.get(name) == 1 and source.n_rows >= MANY:
+            new[name] = None
+        elif isinstance(before, list):
             n = round((1.0 - source.missing.get(name, 1.0)) * source.n_rows)
             if isinstance(here := given.get(name), list) and are_far(before, here, n):
                 far[name] = here
@@ -151,7 +153,7 @@ def shifted_columns(known: Ranges, source: Any) -> tuple[dict[str, list[float]],
     return far, new
 
 
-def messages(which: str, known: Ranges, far: Mapping[str, list[float]], new: Mapping[str, str]) -> Iterable[str]:
+def messages(which: str, known: Ranges, far: Mapping[str, list[float]], new: Mapping[str, str | None]) -> Iterable[str]:
     """Yield sentences on what `shifted_columns` found in a source, or in X."""
     if far:
         name, here = next(iter(far.items()))
@@ -159,10 +161,13 @@ def messages(which: str, known: Ranges, far: Mapping[str, list[float]], new: Map
         spans = f"{here[0]:.4g} to {here[-1]:.4g} here, {before[0]:.4g} to {before[-1]:.4g} in training"
         what = f"{which}: the numbers of {listed(far)} are far from those of the training ({quoted(name)}: {spans})"
         yield f"{what}: give them in the unit that they had."
-    if new:
-        example = f"such as {quoted(next(iter(new.values())))}"
-        what = f"{which}: hardly a value of {listed(new)} was there in training, {example}"
+    unseen_of = {name: example for name, example in new.items() if example is not None}
+    if unseen_of:
+        example = f"such as {quoted(next(iter(unseen_of.values())))}"
+        what = f"{which}: hardly a value of {listed(unseen_of)} was there in training, {example}"
         yield f"{what}: write them as they were there."
+    if empty := [name for name, example in new.items() if example is None]:
+        yield f"{which}: no row has a value of {listed(empty)}, which had some in training: give what is known."
 
 
 def are_ranges(found: Any) -> bool:

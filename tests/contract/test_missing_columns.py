@@ -76,8 +76,33 @@ def test_values_that_can_not_be_read_as_in_training_are_warned_of():
         model.predict(hc.HetData({"s": other}))
     # numbers as text are read; a single value that is, or a column that is empty, is as it may be
     model.predict(hc.HetData({"s": table.with_columns(pl.col("x", "n").cast(pl.String))}))
-    odd = other.with_columns(x=table["x"], b=table["b"].head(1).extend_constant("?", 39), n=None)
+    odd = other.with_columns(x=table["x"], b=table["b"].head(33).extend_constant("?", 7), n=None)
     model.predict(hc.HetData({"s": odd}))
+    model.predict(hc.HetData({"s": odd[31:35]}))
+
+
+def test_columns_of_which_many_values_can_not_be_read_and_empty_ones_are_warned_of():
+    """Half of the numbers with decimal commas were missing without a word, and so was a column of nothing."""
+    rng = np.random.default_rng(0)
+    table = pl.DataFrame({"id": [f"i{k}" for k in range(60)], "x": rng.normal(size=60), "b": ["no", "yes"] * 30})
+    table = table.with_columns(c=pl.Series(["u", "v", "w"] * 20))
+    model = hc.GBCRegressor(n_iterations=2, base_learner="kernel").fit(
+        hc.HetData({"s": table}, target=(table["id"], table["x"]))
+    )
+    text = [f"{x:.2f}".replace(".", "," if k % 2 else ".") for k, x in enumerate(table["x"])]
+    with pytest.warns(MissingColumnsWarning, match="Source 's': 50% of the values of 'x' can't be read as in training"):
+        model.predict(hc.HetData({"s": table.with_columns(x=pl.Series(text))}))
+    with pytest.warns(MissingColumnsWarning, match="33% of the values of 'b' can't be read"):
+        model.predict(hc.HetData({"s": table.with_columns(b=pl.Series(["no", "ja", "yes"] * 20))}))
+    empty = table.with_columns(x=pl.lit(None, pl.Float64), c=pl.lit(None, pl.String))
+    with pytest.warns(UnfamiliarValuesWarning, match="no row has a value of 'x', 'c', which had some in"):
+        model.predict(hc.HetData({"s": empty}))
+    # of a few rows none may have one
+    model.predict(hc.HetData({"s": empty.head(9)}))
+    # who takes a column for numbers on purpose has been told what is none
+    with pytest.warns(MissingColumnsWarning, match="50%"):
+        model.predict(hc.HetData({"s": table.with_columns(x=pl.Series(text))}))
+    model.predict(hc.HetData({"s": table.with_columns(x=pl.Series(text))}, kinds={"s": {"x": "real"}}))
 
 
 @pytest.mark.parametrize("name", ["GBRegressor", "GBCRegressor"])
