@@ -247,7 +247,11 @@ def curves_and_weights(runs: Sequence[Run]) -> None:
         each = {name: table.weights(run, graphs) for name, run in by_name.items()}
         return {name: run_compare.in_order(values, histories[name], graphs) for name, values in each.items()}
 
-    weights = {kind: run_compare.weights_figure(learned(kind == "graphs")) for kind in ("sources", "graphs")}
+    # Of the data in use: those of other runs would have to be read for a colour.
+    data = session.current().data
+    data = data if all(run.digest == data.digest() for run in runs) else None
+    order = {"sources": data.source_names, "graphs": data.graph_names} if data else {"sources": (), "graphs": ()}
+    weights = {kind: run_compare.weights_figure(learned(kind == "graphs"), order[kind]) for kind in order}
     # Most methods weigh sources or graphs, few both.
     weights = {kind: figure for kind, figure in weights.items() if figure}
     # Without weights the curves have the whole width.

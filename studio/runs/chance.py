@@ -81,12 +81,12 @@ def sentence(found: Difference, metric: str, whole: bool = True) -> str:
     scale, unit = (100.0, " points") if metric == "error" else (1.0, "")
     # A true minus sign, for a hyphen before a number reads like a dash.
     mean, low, high = (f"{scale * value:+.3g}".replace("-", "−") for value in found[:3])
-    said = f"{metric} {mean}{unit} ({low} to {high}) over {found.n}"
+    numbers = f"{metric} {mean}{unit} ({low} to {high}) over {found.n}"
     # Looked at after every seed, an interval leaves out no difference sooner or later by chance alone.
     if not whole:
-        return f"{said} of {SEEDS} seeds, too few to tell"
+        return f"{numbers} of {SEEDS} seeds, too few to tell"
     word = "within chance" if found.within_chance else "beyond chance: " + ("lower" if found.mean < 0 else "higher")
-    return f"{said} seeds: {word}"
+    return f"{numbers} seeds: {word}"
 
 
 def with_seed(setting: Setting, seed: int) -> dict[str, Any]:

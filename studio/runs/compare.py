@@ -130,10 +130,11 @@ def in_order(weights: Mapping[str, float], history: pl.DataFrame | None, graphs:
     return {name: weights[name] for name in dict.fromkeys([*columns, *weights]) if name in weights}
 
 
-def weights_figure(by_run: Mapping[str, Mapping[str, float]]) -> basic.Figure | None:
+def weights_figure(by_run: Mapping[str, Mapping[str, float]], order: Sequence[str] = ()) -> basic.Figure | None:
     """Return the weights of runs side by side, a group of bars a source; None if no run has any.
 
-    The bars of one run have the colours that its sources have elsewhere; of several, each run has its own.
+    The bars of one run have the colours that its sources have elsewhere, in the `order` of all, those that the run went
+    without among them; of several, each run has its own.
     """
     names = list(dict.fromkeys(name for learned in by_run.values() for name in learned))
     if not names:
@@ -146,7 +147,8 @@ def weights_figure(by_run: Mapping[str, Mapping[str, float]]) -> basic.Figure | 
         for place, (run, learned) in enumerate(by_run.items()) if learned
     ]  # fmt: skip
     if len(figure["data"]) == 1:
-        figure["data"][0]["marker"] = {"color": [basic.style(place)["colour"] for place in range(len(names))]}
+        every = list(order) if {*names} <= {*order} else names
+        figure["data"][0]["marker"] = {"color": [basic.style(every.index(name))["colour"] for name in names]}
     # A single run is named above its figures.
     figure["layout"] |= {"barmode": "group", "showlegend": len(figure["data"]) > 1}
     return figure

@@ -188,8 +188,8 @@ def test_a_link_of_a_moved_control_opens_with_the_way_back_to_what_was_trained(n
         page.slider(key=key).set_value(value)
     page.run()
     other = opened(name, **address(page))
-    told = " ".join(each.value for each in other.info)
-    assert "trained with other settings" in told and controls(other) == controls(page) != before
+    words = " ".join(each.value for each in other.info)
+    assert "trained with other settings" in words and controls(other) == controls(page) != before
     assert other.button(key="train").label == "Train with these settings"  # nothing is known of its seconds
     other.button(key="back").click().run()
     assert not other.exception and controls(other) == before

@@ -104,7 +104,7 @@ def test_without_a_model_there_is_a_sentence(trained):
     assert "no model file" in page.caption[0].value
 
 
-def test_a_value_that_no_training_row_was_near_is_told(page):
+def test_a_value_that_no_training_row_was_near_has_a_warning(page):
     assert not page.warning
     page.text_input[0].set_value("900")
     page = _press(page, "Predict")

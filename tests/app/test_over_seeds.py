@@ -21,13 +21,13 @@ def _looked_at(pairs, state):
 @pytest.mark.parametrize("state", ["running", "stopped"])
 def test_some_of_the_seeds_tell_nothing_of_chance(state):
     page = AppTest.from_function(_looked_at, args=(LOWER, state), default_timeout=PATIENCE).run()
-    said = page.markdown[0].value.replace("\\", "")
-    assert not page.exception and "over 4 of 10 seeds, too few to tell" in said and "chance" not in said
+    text = page.markdown[0].value.replace("\\", "")
+    assert not page.exception and "over 4 of 10 seeds, too few to tell" in text and "chance" not in text
 
 
 def test_all_seeds_tell_and_the_interval_is_of_the_mean():
     page = AppTest.from_function(_looked_at, args=(LOWER[:2] * 5, "finished"), default_timeout=PATIENCE).run()
-    said = page.markdown[0].value.replace("\\", "")
-    assert not page.exception and "over 10 seeds: beyond chance: lower" in said
-    assert "where the mean difference over many more seeds would lie, with 95% confidence" in said
-    assert "95 of 100 such draws" not in said
+    text = page.markdown[0].value.replace("\\", "")
+    assert not page.exception and "over 10 seeds: beyond chance: lower" in text
+    assert "where the mean difference over many more seeds would lie, with 95% confidence" in text
+    assert "95 of 100 such draws" not in text

@@ -94,8 +94,8 @@ def test_moments_and_durations_are_the_numbers_of_the_training():
         assert not [text for text in rows.warnings if "outside" in text]
 
 
-def test_a_value_outside_the_training_is_told_as_of_new_rows(trained):
+def test_a_value_outside_the_training_has_a_note_as_of_new_rows(trained):
     data, *_ = trained
-    told = new_rows.unfamiliar(data, {"money": {"budget": "900", "screens": "5"}, "words": {"tongue": "French"}})
-    assert len(told) == 1 and told[0].startswith("1 value of 'budget' outside") and "no row was trained" in told[0]
+    notes = new_rows.unfamiliar(data, {"money": {"budget": "900", "screens": "5"}, "words": {"tongue": "French"}})
+    assert len(notes) == 1 and notes[0].startswith("1 value of 'budget' outside") and "no row was trained" in notes[0]
     assert new_rows.unfamiliar(data, {"money": {"budget": "", "screens": None}}) == []

@@ -102,8 +102,8 @@ def _look(status: Any, events: Sequence[Any], stopping: Callable[[], None], key:
 
 def _show(found: chance.Difference, outcome: dict[str, Any], key: str) -> None:
     whole = len(outcome["pairs"]) >= chance.SEEDS
-    told = chance.sentence(found, outcome["metric"], whole)
-    sentence = f"{chance.levels(outcome['pairs'], outcome['metric'])}; {told}"
+    difference = chance.sentence(found, outcome["metric"], whole)
+    sentence = f"{chance.levels(outcome['pairs'], outcome['metric'])}; {difference}"
     st.markdown(f"**{escape(sentence)}.** {INTERVAL}")
     chart(_figure(found, outcome), f"chance {key} figure", sentence)
 

@@ -125,7 +125,8 @@ class LiveTrainings:
     def _screen(self, settings: Sequence[Setting]) -> reopening.Screen:
         """Return the controls that settings were made by, for whoever comes by a link that has others."""
         recipe, title, data = self._current.recipe, self._current.title, self._current.data
-        runs = [training.run_of(self.page, each, recipe, title, self._owner, self.digest) for each in settings]
+        more = {"owner": self._owner, "digest": self.digest}
+        runs = [training.run_of(self.page, each, recipe, title, **more) for each in settings]
         return reopening.screen(runs, title, data.source_names, data.graph_names)
 
     # What the page asks ---------------------------------------------------------------------------------------------

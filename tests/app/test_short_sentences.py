@@ -4,14 +4,15 @@ import polars as pl
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from hetcore.figures import basic
 from studio.jobs.job import Status
 from studio.runs import table
-from studio.runs.compare import curves
+from studio.runs.compare import curves, weights_figure
 from studio.runs.run import Run
 from tests.jobs.running import PATIENCE
 
 
-def _said(statuses):
+def _state(statuses):
     from studio.views.common import widgets_progress
 
     widgets_progress.say(statuses)
@@ -30,7 +31,7 @@ EARLY, WHOLE = Status("run", "finished", rounds=39, total=40), Status("run", "fi
     ],
 )
 def test_a_training_that_ended_early_says_why(statuses, words):
-    page = AppTest.from_function(_said, args=(statuses,), default_timeout=PATIENCE).run()
+    page = AppTest.from_function(_state, args=(statuses,), default_timeout=PATIENCE).run()
     assert not page.exception and page.caption[0].value.replace("\\", "") == words
 
 
@@ -54,7 +55,7 @@ def run(method, **params):
     return Run("anna", "Consensus", method, "Films", settings={"params": params})
 
 
-def test_runs_are_told_apart_by_their_lambdas():
+def test_runs_have_a_column_of_each_lambda():
     made = table.table([run("GBCRegressor", lambda0=0.3, lambda1="auto"), run("HMF")])
     assert made["λ0"].to_list() == ["0.3", None] and made["λ1"].to_list() == ["auto", None]
     assert "λ0" not in table.table([run("HMF")]).columns
@@ -63,3 +64,11 @@ def test_runs_are_told_apart_by_their_lambdas():
 def test_one_curve_has_a_legend():
     figure = curves({"1. GBC": run("GBC")}, {"1. GBC": pl.DataFrame({"metric:held_out": [0.3, 0.2]})})["error"]
     assert figure["layout"]["showlegend"] and figure["data"][0]["name"] == "1. GBC"
+
+
+def test_a_run_without_a_source_has_the_others_colours():
+    colours = [basic.style(place)["colour"] for place in (0, 2)]
+    figure = weights_figure({"1. GBC": {"a": 0.4, "c": 0.6}}, ["a", "b", "c"])
+    assert figure["data"][0]["marker"]["color"] == colours
+    figure = weights_figure({"1. GBC": {"a": 0.4, "c": 0.6}}, ["x"])  # of data that are not in use
+    assert figure["data"][0]["marker"]["color"] == [basic.style(place)["colour"] for place in (0, 1)]
