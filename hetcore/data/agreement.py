@@ -17,6 +17,9 @@ from numpy.typing import NDArray
 
 __all__ = ["disorder", "group_errors", "is_monotone", "is_one_to_one", "log_chance", "log_ways", "tells_one_class"]
 
+SOME = 512
+"""Rows of a first look."""
+
 
 def disorder(X: NDArray[np.float64], codes: NDArray[np.int64], numeric: bool) -> NDArray[np.float64]:
     """Return the disorder of the labels along each column.
@@ -126,17 +129,28 @@ def tells_one_class(X: NDArray[np.float64], codes: NDArray[np.int64]) -> NDArray
     ndarray of float64, (d,)
         0 for a column that has other than two values, or tells no class without any error.
     """
+    k = int(codes.max()) + 1
+    # a look at some rows first, which most columns do not pass
+    passed = np.flatnonzero(_exact(X[:SOME], codes[:SOME], k)[0].any(axis=1))
+    exact, rows = _exact(X[:, passed], codes, k)
+    n = rows.sum(axis=1)
+    found = np.zeros(X.shape[1])
+    for column, label in np.argwhere(exact & (rows > 0) & (rows < n[:, None])):
+        # either value may be the class's, and any class the one
+        found[passed[column]] = math.log(2 * k) - log_ways(int(rows[column, label]), int(n[column]))
+    return found
+
+
+def _exact(X: NDArray[np.float64], codes: NDArray[np.int64], k: int) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
+    """Return for which of k classes a column of two values has one in all rows of the class and in no other, (d, k).
+
+    Also how many rows of each class have a value, (d, k).
+    """
     high, given = X == np.nanmax(X, axis=0, initial=-np.inf), ~np.isnan(X)
     two = (high | ~given | (X == np.nanmin(X, axis=0, initial=np.inf))).all(axis=0)
-    belongs = (codes[:, None] == np.arange(codes.max() + 1)).astype(np.float64)
-    inside, all_given = (marks.T.astype(np.float64) @ belongs for marks in (high, given))
-    n_high, n = inside.sum(axis=1, keepdims=True), all_given.sum(axis=1, keepdims=True)
-    # the class has one value, and no other row has it
-    exact = (inside == all_given) & (n_high == inside) | (inside == 0) & (n_high == n - all_given)
-    exact &= two[:, None] & (all_given > 0) & (all_given < n)
-    found = np.zeros(X.shape[1])
-    for column, label in np.argwhere(exact):
-        rows = int(all_given[column, label])
-        # either value may be the class's, and any class the one
-        found[column] = math.log(2 * belongs.shape[1]) - log_ways(rows, int(n[column, 0]))
-    return found
+    belongs = (codes[:, None] == np.arange(k)).astype(np.float64)
+    inside, rows = (marks.T.astype(np.float64) @ belongs for marks in (high, given))
+    n_high, n = inside.sum(axis=1, keepdims=True), rows.sum(axis=1, keepdims=True)
+    # the class has the greater value, or the lesser one
+    exact = ((inside == rows) & (n_high == inside)) | ((inside == 0) & (n_high == n - rows))
+    return exact & two[:, None], rows

@@ -214,20 +214,19 @@ def _reasons(frame: pl.DataFrame, codes: NDArray[np.int64], numeric: bool, d: in
 def _by_two_values(frame: pl.DataFrame, codes: NDArray[np.int64], look: NDArray[np.int64], d: int) -> dict[str, str]:
     """Return words on the columns that tell the class by their missing cells, or one class by their two values."""
     rows = counted(len(codes), "row")
-    found = _by_marks(frame.select(pl.all().is_null().cast(pl.Float64)), codes, d)
+    gaps = [name for name, count in zip(frame.columns, frame.null_count().row(0)) if count] if frame.width else []
+    found = _by_marks(frame.select(pl.col(name).is_null().cast(pl.Float64) for name in gaps), codes, d)
     found = {name: f"{words} by its missing cells alone in {rows}" for name, words in found.items()}
     if codes.max() < 2:
         return found
     counts = frame[look].select(pl.all().drop_nulls().n_unique()).row(0) if frame.width else ()
     two = frame.select(name for name, count in zip(frame.columns, counts) if count <= 2)
-    exact = _of_one_class(two.select(pl.all().rank("dense").cast(pl.Float64)), codes, d)
-    return found | dict.fromkeys(exact, f"tells one class from all others in all {rows} that have both")
+    exact = _of_one_class(two.with_columns(pl.selectors.string().rank("dense").cast(pl.Float64)), codes, d)
+    return found | dict.fromkeys(exact, "tells one class from all others in every row that has both")
 
 
 def _by_marks(marks: pl.DataFrame, codes: NDArray[np.int64], d: int) -> dict[str, str]:
     """Return words on the columns of 0 and 1 that predict the class almost perfectly, or tell one class exactly."""
-    mean = np.array(marks.select(pl.all().mean()).row(0) if marks.width else [])
-    marks = marks.select(name for name, each in zip(marks.columns, mean) if 0 < each < 1)
     passed = _ordered(marks, codes, False, _almost(codes, False)) if _telling(codes, False, d) else []
     exact = _of_one_class(marks, codes, d)
     return dict.fromkeys(exact, "tells one class from all others") | dict.fromkeys(passed, "predicts the label")

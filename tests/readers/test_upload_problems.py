@@ -1,0 +1,26 @@
+"""What gives the label away is asked before it is used: a table or a graph that does is named, with what to do."""
+
+import numpy as np
+import polars as pl
+
+from hetcore.data import HetData
+from studio.readers.upload_problems import problems
+
+IDS, Y = [f"i{k}" for k in range(60)], ["yes", "no", "no"] * 20
+TABLE = pl.DataFrame({"id": IDS, "x": np.random.default_rng(0).random(60)})
+CURE = "take it out, or use it if it is known before the label"
+
+
+def test_a_table_of_one_class_is_asked_about():
+    later = pl.DataFrame({"id": [i for i, label in zip(IDS, Y) if label == "yes"], "amount": range(20)})
+    found = problems(HetData({"t": TABLE, "later": later}, target=(IDS, Y)))
+    assert found.soft == [f"Source 'later': predicts the label by who has a record there alone in 60 rows: {CURE}."]
+    assert found.hard == [] and found.leaks == {}
+
+
+def test_a_graph_whose_weights_tell_equal_labels_is_asked_about():
+    pairs = {tuple(sorted(pair)) for pair in np.random.default_rng(1).integers(60, size=(300, 2)).tolist()}
+    ends = [(IDS[a], IDS[b], 1.0 if Y[a] == Y[b] else 0.1) for a, b in sorted(pairs) if a != b]
+    graph = pl.DataFrame(ends, schema=["source", "target", "weight"], orient="row")
+    (sentence,) = problems(HetData({"t": TABLE}, {"g": graph}, target=(IDS, Y))).soft
+    assert sentence.startswith("Graph 'g': the weights of ") and sentence.endswith(f"which join equal labels: {CURE}s.")
