@@ -55,7 +55,9 @@ def frames() -> dict[str, Any]:
 def draw(events: Any, before: Any) -> None:
     """Draw the trainings so far, pale beside them those before."""
     widgets.headline(events, before, frames())
-    state["drawn two"] = widgets.curves(events, before, frames(), order(), trained_sources())
+    state["drawn two"] = widgets.curves(
+        events, before, frames(), order(), trained_sources(), every=current.data.source_names
+    )
 
 
 def verdict() -> None:

@@ -58,3 +58,12 @@ def test_a_table_and_a_zip_of_images_learn_together(studio_url, page):
     expect(page.locator(".st-key-strip img").first).to_be_visible()
     expect(page.get_by_test_id("stException")).to_have_count(0)
     assert page.foreign == []
+
+
+def test_a_phone_shows_the_first_chart_without_scrolling(studio_url, page):
+    page.set_viewport_size({"width": 400, "height": 850})
+    page.goto(f"{studio_url}/Two_learners?two_rounds=3")
+    expect(page.get_by_role("heading", level=1, name="Two learners")).to_be_visible()
+    page.get_by_role("button", name="Train", exact=True).click()
+    trained(page)
+    assert page.locator(".st-key-two_f1").bounding_box()["y"] < 850 - 200

@@ -230,3 +230,15 @@ def test_the_star_is_at_the_headline_s_f1_also_where_sources_were_weighed_anew()
     star = {each["name"]: each for each in drawn["F1"]["data"]}["alone, kept"]
     assert star["x"] == [2.0] and star["y"] == [headline] and headline not in (0.6, 0.7, 0.8)
     assert {each["name"]: each for each in drawn["error"]["data"]}["alone, kept"]["y"] == [0.25]
+
+
+def test_a_source_keeps_its_colour_where_another_is_in_use_beside_it():
+    def colour(sources):
+        detail = {"F1": {"train": 0.5}, "metric": {"train": 0.5}, "steps": dict.fromkeys(sources, 1.0)}
+        detail |= {"moved": detail["steps"], "kept_round": 1}
+        events = {FIRST: [RoundEnd("m", 0, 2, {"train": 1.0}, dict.fromkeys(sources, 0.5), detail=detail)]}
+        given = {"order": [FIRST], "sources": sources, "scored": "train", "every": ["a", "b", "c"]}
+        drawn = widgets.figures_of(events, {}, "rounds", **given)["weights"]
+        return {each["name"]: each["line"]["color"] for each in drawn["data"]}
+
+    assert colour(["a", "c"])["c"] == colour(["c", "b"])["c"] != colour(["c", "b"])["b"]

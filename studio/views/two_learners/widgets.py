@@ -66,7 +66,7 @@ def _curves(
 
 def figures_of(
     events: Events, before: Events, against: str, order: Sequence[str], sources: Sequence[str], scored: str,
-    came: Mapping[str, Mapping[str, float]] | None = None,
+    came: Mapping[str, Mapping[str, float]] | None = None, every: Sequence[str] = (),
 ) -> dict[str, dict[str, Any]]:  # fmt: skip
     """Return the live figures by name.
 
@@ -83,6 +83,8 @@ def figures_of(
         On which rows, of `SCORED`.
     came : mapping of str to mapping of str to float, optional
         "F1" and "error" of ended models on those rows, by label.
+    every : sequence of str, optional
+        Names of all sources of the data, by which each has its colour.
     """
     text, came = SCORED[scored], came or {}
     # Their risk is another number, which on the same axis would be compared all the same.
@@ -96,10 +98,12 @@ def figures_of(
         )
     }
     joint = {label: events[label] for label in ORDER_OF if events.get(label)}
-    return drawn | _joint_figures(joint, sources, against)
+    return drawn | _joint_figures(joint, sources, against, every or sources)
 
 
-def _joint_figures(joint: Events, sources: Sequence[str], against: str) -> dict[str, dict[str, Any]]:
+def _joint_figures(
+    joint: Events, sources: Sequence[str], against: str, every: Sequence[str]
+) -> dict[str, dict[str, Any]]:
     """Return what a round of the models of several sources was made of: steps, moves, weights."""
     seconds = {label: [event.seconds for event in each] for label, each in joint.items()}
     letters, drawn = {name: f"{letter} {name}" for name, letter in settings.symbols(sources).items()}, {}
@@ -110,14 +114,15 @@ def _joint_figures(joint: Events, sources: Sequence[str], against: str) -> dict[
     ):
         series = {label: {name: y for name, (_, y) in by_name(each, pick).items()} for label, each in joint.items()}
         named, places = letters if name == "steps" else None, seconds if against == "seconds" else None
-        drawn[name] = figures.per_source(series, title, sources, names=named, seconds=places)
+        drawn[name] = figures.per_source(series, title, every, names=named, seconds=places)
     drawn["weights"]["layout"]["yaxis"] |= {"range": [0, 1.02], "hoverformat": SHARES}
     return drawn
 
 
 def curves(
-    events: Events, before: Events, frames: Mapping[str, pl.DataFrame], order: Sequence[str], sources: Sequence[str]
-) -> dict[str, dict[str, Any]]:
+    events: Events, before: Events, frames: Mapping[str, pl.DataFrame], order: Sequence[str], sources: Sequence[str],
+    every: Sequence[str] = (),
+) -> dict[str, dict[str, Any]]:  # fmt: skip
     """Draw the live figures and return them by name; see `figures_of`. `frames` has predictions of ended models."""
     best = scored_set(events, "F1")
     # The switches stand below the charts, which a phone would not show under them.
@@ -126,7 +131,8 @@ def curves(
         against, scored = _switches(best)
     # The numbers of the headline, which are of the best witnesses.
     came = settings.came_to(frames) if scored == best else None
-    drawn = figures_of(events, before, against, order=order, sources=sources, scored=scored, came=came)
+    more = {"sources": sources, "scored": scored, "came": came, "every": every}
+    drawn = figures_of(events, before, against, order=order, **more)
     points = max((len(each) for each in events.values()), default=0)
     left, right = charts.columns(2)
     with left:
