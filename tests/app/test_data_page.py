@@ -31,7 +31,8 @@ def parquet(**columns: list) -> bytes:
     return buffer.getvalue()
 
 
-TABLE = csv(person=IDS, height=[150.5 + i for i in range(40)], town=["rome", "oslo"] * 20)
+TOWNS = [("rome", "oslo")[7 * i % 11 % 2] for i in range(40)]
+TABLE = csv(person=IDS, height=[150.5 + i for i in range(40)], town=TOWNS)
 MARKS = csv(person=IDS[5:], maths=[i % 7 + 0.5 for i in range(35)], label=["good", "bad", "good", "fair", "bad"] * 7)
 EDGES = csv(source=IDS[:-1], target=IDS[1:])
 
