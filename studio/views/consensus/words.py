@@ -20,7 +20,7 @@ VIEWS = (
     "the rows that are most alike there. **Labels of** a graph: those of linked rows. **Smoothed over** a graph: "
     "averages over linked rows. **Linear**: by weighted sums; **kernel**: by alikeness; **trees**: by questions."
 )
-SLOTS = (0, 1, 2, 3, 4, 7, 9, 8)
+SLOTS = (0, 1, 2, 3, 4, 7, 8)
 """Places of colours that no two of which are taken for each other on one figure, as the sixth for the first."""
 
 
