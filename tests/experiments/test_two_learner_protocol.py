@@ -49,12 +49,23 @@ def test_the_network_has_the_layers_of_table_1(toy):
 
 def test_minutes_choose_among_the_rounds_that_had_ended(toy, monkeypatch):
     point = two_learner.Point
-    points = (point(30.0, 0.5, 0.55, 0.4), point(90.0, 0.7, 0.65, 0.3), point(200.0, 0.9, 0.75, 0.2))
+    rounds = ((30.0, 0.5, 0.55, 0.4), (90.0, 0.7, 0.65, 0.3), (200.0, 0.9, 0.75, 0.2))
+    points = tuple(point(seconds, by, tracked=f1, f1=f1, error=error) for seconds, by, f1, error in rounds)
     monkeypatch.setattr(two_learner, "_curve", lambda data, method, run: points)
     found = [two_learner.after(at, "CI-A", "2WL", 0)["F1"] for at in (0.5, 2.0, None)]
     assert found == [0.55, 0.65, 0.75]
     assert np.isnan(minutes.run_cell("CI-A", "2WL", 0.1, 0)["F1"])
     monkeypatch.undo()
+
+
+def test_accuracy_is_tracked_on_rw_and_macro_f1_elsewhere(toy, monkeypatch):
+    assert two_learner.TRACKED_BY_ACCURACY == "RW"  # whose table has another name than the toy's
+    monkeypatch.setattr(two_learner, "TRACKED_BY_ACCURACY", "CI-B")
+    of_f1, of_accuracy = (two_learner._curve(data, "2WL_Fix", 0) for data in ("CI-A", "CI-B"))
+    assert all(each.tracked == each.f1 for each in of_f1)
+    assert all(each.tracked == 1.0 - each.error != each.f1 for each in of_accuracy)
+    best = max(of_accuracy, key=lambda each: each.chosen_by)  # what chooses is accuracy too
+    assert two_learner.run_cell("CI-B", "2WL_Fix", 0)["tracked"] == best.tracked
 
 
 def test_the_tables_and_figures_are_the_papers():
