@@ -370,7 +370,7 @@ def test_the_count_has_papers_and_ours_apart_and_nothing_that_can_not_fail(toy):
     assert "**no** by construction" in printed and outcome("gbc-figure-99", "full", toy).verdict == verdicts.HOLDS
 
 
-def test_a_cut_is_told_as_a_share_and_another_measure_by_its_name(toy):
+def test_a_cut_is_reported_as_a_share_and_another_measure_by_its_name(toy):
     found = _compared({"theirs": "bad", "than": 0.8, "says": "cuts"}, good=(0.1, 0.3), bad=(0.9, 0.4))
     assert tables.in_numbers(found) == "good, share of bad cut off, 80% asked: 88.9% ± 0.11%, 1 for, 0 against of 1"
     other = found._replace(says="below", measure="cpu_seconds", difference=-0.5, standard_error=0.01)
