@@ -85,7 +85,10 @@ def _none_yet(outcome: Outcome) -> None:
         st.caption(f"{done} of {outcome.total} fits so far. A verdict takes two seeds, for one says nothing of chance.")
 
 
-RULE = "Holds: beyond two standard errors at every place. In part: at half of them or more, and fewer speak against."
+RULE = (
+    "Holds: beyond two standard errors at every place, of few runs beyond chance. "
+    "In part: at half of them or more, and fewer speak against."
+)
 
 
 def _sentence(claim: Claim, several: bool) -> None:
@@ -97,7 +100,9 @@ def _sentence(claim: Claim, several: bool) -> None:
     lines = [f"- {':gray[Beside the claim:] ' * each.beside}{_numbers(each)}" for each in claim.comparisons]
     if lines:
         st.markdown("\n".join(lines))
-    if claim.why and claim.verdict in (IN_PART, NO):
+    if claim.given:
+        st.caption("It follows from how the method is made: no number could refute it.")
+    if claim.why and claim.verdict != HOLDS:
         st.markdown(f"**Why.** {claim.why}")
 
 
