@@ -102,7 +102,7 @@ def _sentence(claim: Claim, several: bool) -> None:
         st.markdown("\n".join(lines))
     if claim.given:
         st.caption("It follows from how the method is made: no number could refute it.")
-    if claim.why and claim.verdict != HOLDS:
+    if claim.why and claim.comparisons and claim.verdict != HOLDS:
         st.markdown(f"**Why.** {claim.why}")
 
 
