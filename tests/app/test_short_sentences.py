@@ -1,4 +1,5 @@
-"""What a page says in few words: that a training ended early, many differences of new rows, what rows errors are of."""
+"""What a page says in few words: that a training ended early, many differences of new rows, what rows errors are of,
+what a comparison over seeds may tell."""
 
 import polars as pl
 import pytest
@@ -72,3 +73,31 @@ def test_a_run_without_a_source_has_the_others_colours():
     assert figure["data"][0]["marker"]["color"] == colours
     figure = weights_figure({"1. GBC": {"a": 0.4, "c": 0.6}}, ["x"])  # of data that are not in use
     assert figure["data"][0]["marker"]["color"] == [basic.style(place)["colour"] for place in (0, 1)]
+
+
+LOWER = [[0.30, 0.25], [0.31, 0.26], [0.30, 0.26], [0.29, 0.24]]
+
+
+def _looked_at(pairs, state):
+    from types import SimpleNamespace
+
+    from studio.jobs.job import Status
+    from studio.views.common import widgets_chance
+
+    events = [SimpleNamespace(detail={"metric": "error", "pairs": pairs})]
+    widgets_chance._look(Status("run", state), events, lambda: None, "key")
+
+
+@pytest.mark.parametrize("state", ["running", "stopped"])
+def test_some_of_the_seeds_tell_nothing_of_chance(state):
+    page = AppTest.from_function(_looked_at, args=(LOWER, state), default_timeout=PATIENCE).run()
+    text = page.markdown[0].value.replace("\\", "")
+    assert not page.exception and "over 4 of 10 seeds, too few to tell" in text and "chance" not in text
+
+
+def test_all_seeds_tell_and_the_interval_is_of_the_mean():
+    page = AppTest.from_function(_looked_at, args=(LOWER[:2] * 5, "finished"), default_timeout=PATIENCE).run()
+    text = page.markdown[0].value.replace("\\", "")
+    assert not page.exception and "over 10 seeds: beyond chance: lower" in text
+    assert "where the mean difference over many more seeds would lie, with 95% confidence" in text
+    assert "95 of 100 such draws" not in text
