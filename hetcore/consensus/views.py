@@ -234,10 +234,12 @@ class ViewColumns(Stored):
         graphs = np.hstack(blocks)
         scaled = self._scaled("graphs", graphs, learn)
         covers = present.any(axis=0) & usable.all(axis=0)
-        columns = (tables.joined, graphs), (tables.joined_smooth, scaled), (tables.joined_linear, scaled)
-        return made | {
-            ("joined and graphs", learner): (covers, np.hstack(each)) for learner, each in zip(LEARNERS, columns)
-        }
+        smooth = linear = np.hstack([tables.joined_smooth, scaled])
+        # not twice where both learners see the same columns
+        if tables.joined_linear is not tables.joined_smooth:
+            linear = np.hstack([tables.joined_linear, scaled])
+        columns = np.hstack([tables.joined, graphs]), smooth, linear
+        return made | {("joined and graphs", learner): (covers, X) for learner, X in zip(LEARNERS, columns)}
 
     def _label_matrices(
         self, name: str, linked: NDArray[np.bool_], near_labels: NDArray, *, learn: bool
