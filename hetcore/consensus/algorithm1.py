@@ -32,8 +32,8 @@ Departures, each the smallest that lets the algorithm run where a source or a li
 - c in (4.11), which the paper does not name, is the number of the graph's edges that some source covers at both ends. A
   graph without such an edge gets weight 0.
 - Line 1's constant is that of all labels, the same for every source, and not of those that source i covers.
-- An instance without a label that no term pulls (lambda0 = 0, and lambda1 = 0 or no neighbour) has no z_i: it is left out
-  of the tree of line 6, where a zero would pull the leaves to 0.
+- An instance without a label that no term pulls (lambda0 = 0, and lambda1 = 0 or no neighbour) has no z_i: it is in no
+  tree of line 6, where a zero would pull the leaves to 0.
 - A source without a labelled instance has no loss in (4.10): it counts with that of line 1's constant over all of T.
 - The logistic loss may fall for ever along h: one step moves no score by more than 1e6.
 - An instance that no table has is predicted by its neighbours' average.
