@@ -14,7 +14,7 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Callable
-from functools import lru_cache
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -36,7 +36,7 @@ BASELINE = "baseline"
 
 
 class Point(NamedTuple):
-    """A round: when it ended, the tracked metric on the rows that choose, the same, F1 and error on the held-out rows."""
+    """A round: when it ended, the tracked metric on the rows that choose; that, F1 and error on the held-out rows."""
 
     seconds: float
     chosen_by: float
@@ -116,7 +116,7 @@ def _tracked(data: str, run: Run, named: NDArray[np.int64], rows: NDArray[np.int
     return macro_f1_of_codes(run.codes[rows], named[rows])
 
 
-@lru_cache(maxsize=None)  # a few hundred numbers a fit, and cells of all data take turns
+@cache  # a few hundred numbers a fit, and cells of all data take turns
 def _curve(data: str, method: str, seed: int) -> tuple[Point, ...]:
     """Fit once, and return what each round was worth."""
     run = load(data, seed)
@@ -129,7 +129,8 @@ def _curve(data: str, method: str, seed: int) -> tuple[Point, ...]:
     def watched(state: Any) -> dict[str, Any]:
         seconds, named = time.process_time() - started, state.scores.argmax(axis=1)
         f1, error = macro_f1_of_codes(run.codes[hidden], named[hidden]), error_rate(run.codes[hidden], named[hidden])
-        points.append(Point(seconds, *(_tracked(data, run, named, rows) for rows in (run.validated, hidden)), f1, error))
+        tracked = [_tracked(data, run, named, rows) for rows in (run.validated, hidden)]
+        points.append(Point(seconds, *tracked, f1, error))
         return view(state)
 
     model._view = watched

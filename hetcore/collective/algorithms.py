@@ -27,9 +27,9 @@ the unknown in random order, seeing all (21-33). An unknown instance's message o
 
 What the paper leaves open, or where it can't run
 -------------------------------------------------
-- l, 5, is the "max number of nodes" in the boxes, a depth in the text and the "max size" in the experiments. Here it is a
-  depth, `max_depth=5`: up to 32 leaves. Five nodes, three leaves, are `max_depth=-1, max_leaf_nodes=3`. They decide what
-  comes out: on the films RGB errs more than GB with the depth, and less with five nodes (docs/papers.md, Figure 1).
+- l, 5, is the "max number of nodes" in the boxes, a depth in the text and the "max size" in the experiments. Here it is
+  a depth, `max_depth=5`: up to 32 leaves. Five nodes, three leaves, are `max_depth=-1, max_leaf_nodes=3`. They decide
+  what comes out: on the films RGB errs more than GB with depth 5, less with five nodes (docs/papers.md, Figure 1).
 - An instance that no round hides has no y~: it keeps F_m on its training columns. `rounds="cover"` hides all.
 - The experiments set Rf2 to zero at the first stage; below Eq. 9 it is the median of the targets: `first_rf2="target"`.
 - What an unknown neighbour counts for in Rf1 is y~ in line 27, which h_0 alone sets; Eq. 8 speaks of the estimated

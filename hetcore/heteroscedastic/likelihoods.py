@@ -8,8 +8,8 @@ r"""Losses of a label score f and a deviation score d against a label y: value, 
 
 with s the logistic function, p = softmax(f) (logistic for two classes) and C classes. The first is (6) with Omega = ln;
 the last is the paper's (10), whose second derivative by d is clipped at 0; with ln divisor added, as (6) has it, the
-Fisher information stands for it (`log_hessian`), printed or not. `SigmoidWeight` falls in d wherever the loss is positive: nothing but the penalty of the
-leaves holds d back.
+Fisher information stands for it (`log_hessian`), printed or not. `SigmoidWeight` falls in d wherever the loss is
+positive: nothing but the penalty of the leaves holds d back.
 
 A Gaussian has the Fisher information exp(-s) for f and 1/2 for s; the cross term's expectation is zero, as the paper
 drops it.
