@@ -15,8 +15,8 @@ count less in what f learns.
 `as_printed=True` is the paper's model to the letter: one model from all rows, (10) for numbers and classes, f and d
 from nothing, no shrinkage, no sampling, labels and weights as they are, second derivatives clipped at 0, all rounds, no
 calibration. Sizes of trees and penalties are as given. Its Omega is read as (21); `omega` has two other readings: the
-penalty counted by row, and "log", (6) for the divisor of (10). The second derivative of d is not clipped: it is the
-Fisher information, which the paper doesn't have.
+penalty counted by row, and "log", (6) for the divisor of (10). With "log" that of d is not clipped: it is
+the Fisher information, which the paper doesn't have.
 
 Departures of the default from the paper
 ----------------------------------------
