@@ -25,6 +25,10 @@ CARDS = (
     ("What if", ":material/upload_file:", "Your own tables and graphs. Ids need not match everywhere, labels may be "
      "few.", DATA, "Bring your data"),
 )  # fmt: skip
+FIRST = (
+    f"A fifth of the labels is known, and **{session.OPENING['noisy']}** is made noisy: press Train, and watch the "
+    "error fall and the noisy table lose its weight."
+)
 READINESS = {
     "starting": "Starting the training process. You can press Train already.",
     "compiling": "Compiling, first run only: under half a minute. You can press Train already.",
@@ -56,12 +60,16 @@ def opening() -> None:
     current = session.current()
     with st.container(border=True, key="opening"):
         st.markdown(f"**{escape(current.title)}** is loaded: {loaded(current.data)}.")
+        # Not once a person has changed the data: what they made is what they train.
+        first = current.example == session.DEFAULT and not st.session_state.get("operations")
+        if first:
+            st.markdown(FIRST)
         if st.button("Train", type="primary", icon=":material/play_arrow:", key="train_home"):
             # The page that is opened next trains at once: a second press for what was asked here would be one too many.
             st.session_state["train_now"] = True
             # Own data are in the session, and have no name that an address could tell.
-            query = {"data": current.example} if current.example else None
-            st.switch_page(CONSENSUS, query_params=query)
+            query = {"data": current.example} if current.example else {}
+            st.switch_page(CONSENSUS, query_params=query | (session.OPENING if first else {}))
         advice(current.data)
         readiness()
 

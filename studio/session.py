@@ -29,6 +29,8 @@ from studio.server_uploads import browser_name
 from studio.views.common.widgets import escape
 
 __all__ = [
+    "DEFAULT",
+    "OPENING",
     "OWN_FILES",
     "Current",
     "add_operation",
@@ -51,6 +53,8 @@ __all__ = [
 
 # It has several sources, so that the first screen shows what the studio is about.
 DEFAULT = "digits_views"
+OPENING = {"known": "20", "noisy": "pix", "sd": "2.0"}
+"""In the address that Home's Train leads to: controls under which the opening example has a table to be distrusted."""
 TABS = ("about", "after")
 """In an address: the open tab of what is told of the rounds, and of what is there after a training."""
 SHOWN = ("data", "run", "labels", "curve", "present", *TABS)

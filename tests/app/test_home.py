@@ -36,6 +36,13 @@ def test_opens_with_the_example_in_one_sentence():
     assert "one of 10 classes (0 to 9)" in words(app)
 
 
+def test_the_opening_example_says_what_its_training_shows_and_other_data_say_nothing_of_it():
+    assert "is made noisy" in words(opened())
+    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=PATIENCE)
+    app.query_params["data"] = "planted"
+    assert "is made noisy" not in words(app.run())
+
+
 def test_has_one_primary_button_and_three_cards():
     app = opened()
     assert [button.label for button in app.button if button.proto.type == "primary"] == ["Train"]

@@ -8,8 +8,13 @@ import numpy as np
 import polars as pl
 import pytest
 
+import datasets
+import hetcore as hc
 from hetcore.figures import basic
+from studio import session
 from studio.jobs.job import Status
+from studio.scenarios import apply
+from studio.views.common.training import operations_of
 from studio.views.consensus import without, words
 from studio.views.consensus.widgets import figures_of, wrong_first
 from studio.views.consensus.widgets_without import standing
@@ -142,3 +147,26 @@ def test_a_view_keeps_its_colour_whatever_it_weighs_and_no_two_are_alike():
     assert all(first[name] == colour for name, colour in other.items())
     for drawn in (first, again):
         assert len(set(drawn.values())) == 6 and not {basic.COLOURS[5], basic.COLOURS[6]} & set(drawn.values())
+
+
+def test_weights_begin_at_round_0_where_all_sources_count_the_same():
+    detail = {"metric": {"held_out": 0.1}, "metric_name": "error"}
+    weights = {"a": 0.7, "b": 0.2, "c": 0.1}
+    event = SimpleNamespace(detail=detail, losses={}, source_weights=weights, graph_weights={}, index=0, total=1)
+    data = SimpleNamespace(source_names=["a", "b", "c", "dropped"], graph_names=[])
+    drawn = figures_of([event], data)["weights"]["data"]
+    assert {each["name"]: list(each["y"]) for each in drawn} == {name: [1 / 3, w] for name, w in weights.items()}
+    assert all(list(each["x"]) == [0, 1] for each in drawn)
+
+
+def test_the_opening_example_shows_a_noisy_source_that_loses_its_weight_and_an_error_that_falls():
+    data, events = datasets.load(session.DEFAULT), []
+    noise = (session.OPENING["noisy"], float(session.OPENING["sd"]))
+    known = int(session.OPENING["known"]) / 100
+    operations = operations_of(data, data.source_names, data.graph_names, noise, known, seed=0)
+    changed, y, eval_y = apply(data, operations)
+    hc.GBCClassifier(random_state=0).fit(changed, y, eval_y=eval_y, callbacks=[events.append])
+    last, first = events[-1], events[0].detail["metric"]["held_out"]
+    assert last.source_weights[noise[0]] < 0.1 < min(w for n, w in last.source_weights.items() if n != noise[0])
+    assert last.detail["metric"]["held_out"] < 0.75 * first
+    assert max(abs(last.source_weights[n] - w) for n, w in events[0].source_weights.items()) > 0.03

@@ -12,7 +12,7 @@ import streamlit as st
 from hetcore.data import HetData
 from hetcore.figures import basic
 from studio.jobs.results import contribution_columns
-from studio.views.common.curves import ROWS, SCORED, SHARES, by_name, figure, scored_rows
+from studio.views.common.curves import ROWS, SCORED, SHARES, Curves, by_name, figure, scored_rows
 from studio.views.common.widgets import chart, escape, live_chart, number, show_table
 from studio.views.common.widgets_tabs import tabs
 from studio.views.consensus import words
@@ -53,7 +53,7 @@ def figures_of(
     drawn = {
         "error": lines(named(lambda e: e.detail["metric"]), metric, order),
         "loss": lines(named(lambda e: e.losses), "loss", order),
-        "weights": lines(lambda e: e.source_weights, "source weight", data.source_names),
+        "weights": _weights(events, before, data.source_names),
         "sources": lines(lambda e: e.detail.get("per_source", {}), f"{metric}, one source alone", data.source_names),
         "disagreement": lines(lambda e: {"disagreement": e.detail.get("disagreement", np.nan)}, "disagreement", ()),
         "steps": lines(
@@ -80,6 +80,16 @@ def figures_of(
             tops = [np.nanmax(each["y"]) for each in drawn[name]["data"] if np.isfinite(each["y"]).any()]
             drawn[name]["layout"]["yaxis"] |= {"hoverformat": SHARES, "range": [0, min(1.02, 1.15 * max([*tops, 0.2]))]}
     return drawn
+
+
+def _weights(events: Sequence[Any], before: Sequence[Any], order: Sequence[str]) -> dict[str, Any]:
+    """Draw the sources' weights from round 0 on, in which all count the same (Algorithm 1, step 2)."""
+
+    def begun(rounds: Sequence[Any]) -> Curves:
+        found = by_name(rounds, lambda event: event.source_weights)
+        return {name: (np.append(0.0, x), np.append(1 / len(found), y)) for name, (x, y) in found.items()}
+
+    return figure(begun(events), begun(before), ("round", "source weight"), order)
 
 
 def _view_weights(events: Sequence[Any]) -> dict[str, Any]:
