@@ -7,7 +7,9 @@ checksum is right, so a cut-off download or an edited copy can never reach a mod
 
 from __future__ import annotations
 
+import contextlib
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -91,7 +93,8 @@ def _downloaded(file: RemoteFile) -> Path:
     )
     downloader = pooch.HTTPDownloader(progressbar=True, timeout=SECONDS_TO_ANSWER)
     try:
-        return Path(shelf.fetch(file.name, downloader=downloader))
+        with _no_empty_folders(cache_folder() / file.name):
+            return Path(shelf.fetch(file.name, downloader=downloader))
     except (OSError, ValueError) as error:  # the errors of requests are OSErrors
         reason = "its SHA-256 is another" if type(error) is ValueError else type(error).__name__
         raise DataError(
@@ -99,3 +102,16 @@ def _downloaded(file: RemoteFile) -> Path:
             f"at {cache_folder() / file.name}, or set HETCORE_DATA to a folder that holds {file.name}; the data set "
             "digits_views needs no network."
         ) from None
+
+
+@contextlib.contextmanager
+def _no_empty_folders(path: Path) -> Iterator[None]:
+    """Remove the folders above a file that are made within and are empty at the end."""
+    # pooch makes them before it asks for the file; empty ones look as if a data set were there.
+    made = [folder for folder in path.parents if not folder.exists()]
+    try:
+        yield
+    finally:
+        with contextlib.suppress(OSError):  # the first that has something in it: those above it have it too
+            for folder in made:
+                folder.rmdir()

@@ -138,6 +138,20 @@ def test_a_download_with_another_checksum_is_refused_and_not_kept(cache, monkeyp
     assert not (cache / "owner/repo/folder/table.csv").exists()
 
 
+@pytest.mark.parametrize("answer", [None, b"<html>not found</html>"], ids=["offline", "another checksum"])
+def test_a_failed_download_leaves_no_folder_that_it_made(cache, offline, monkeypatch, answer):
+    if answer:
+        monkeypatch.setattr(requests, "get", lambda url, **_: Answer(answer))
+    (cache / "owner").mkdir()
+    with pytest.raises(DataError):
+        _fetch.fetch(FILE)
+    assert list(cache.rglob("*")) == [cache / "owner"]
+    monkeypatch.setenv("HETCORE_DATA", str(cache / "new"))
+    with pytest.raises(DataError):
+        _fetch.fetch(FILE)
+    assert not (cache / "new").exists()
+
+
 def test_without_the_variable_the_users_cache_is_taken(monkeypatch):
     monkeypatch.delenv("HETCORE_DATA", raising=False)
     assert _fetch.cache_folder().parts[-2:] == ("hetcore", "data")
