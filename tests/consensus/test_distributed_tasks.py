@@ -17,7 +17,7 @@ from experiments.protocols import PROTOCOLS, Protocol
 from hetcore import model_files
 from hetcore.errors import ClusterError
 from tests.consensus.test_consensus import planted
-from tests.experiments.test_experiments import toy  # noqa: F401 - a fixture
+from tests.experiments.toy import toy  # noqa: F401 - a fixture
 
 dask = pytest.importorskip("distributed", reason="Dask is not installed: pip install -r requirements-dask.txt")
 from hetcore import distributed  # noqa: E402 - after the skip
@@ -144,7 +144,7 @@ def test_processes_give_what_this_one_does(client):  # noqa: F811
 
 def _learn_the_toy():
     """Make the toy protocol known to a worker."""
-    PROTOCOLS["toy"] = Protocol("tests.experiments.test_experiments", "toy")
+    PROTOCOLS["toy"] = Protocol("tests.experiments.toy", "toy")
 
 
 @pytest.mark.slow
