@@ -53,11 +53,11 @@ def explained(error: BaseException) -> str:
     return f"The computation stopped with an error of its own ({foreign(error)}): try other settings, or report it."
 
 
-def number(value: float, metric: str = "") -> str:
-    """Return a number with sensible digits: an error rate in per cent, anything else with three significant digits."""
+def number(value: float, metric: str = "", digits: int = 3) -> str:
+    """Return a number with sensible digits: an error rate in per cent, anything else with so many significant ones."""
     if value is None or not math.isfinite(value):
         return "–"
-    return f"{100 * value:.1f}%" if metric == "error" else f"{value:.3g}"
+    return minus(f"{100 * value:.1f}%" if metric == "error" else f"{value:.{digits}g}")
 
 
 def minus(text: str) -> str:

@@ -192,14 +192,14 @@ def eta_scale(
         data.append({
             "type": "scatter", "mode": "lines+markers", "x": [_on_scale(eta) for eta in path[0]], "y": [*path[1]],
             "line": {"color": COLOURS[0], "width": 2}, "customdata": [*path[0]], "name": "left-out loss",
-            "hovertemplate": "η = %{customdata:.3g}: %{y:.3f} nats<extra></extra>",
+            "hovertemplate": "η = %{customdata:.3g}: %{y:.3f}<extra></extra>",
         })  # fmt: skip
     if value is not None:
         level = float(np.interp(value, *path)) if path else low
         here = {"type": "scatter", "mode": "markers", "x": [_on_scale(value)], "y": [level], "cliponaxis": False}
         look = {"symbol": "diamond", "size": 13, "color": COLOURS[1]}
         data.append(here | {"marker": look, "hovertemplate": f"η = {value:.3g}<extra></extra>", "name": "η"})
-    title = "left-out log loss, nats" if path else ""
+    title = "left-out log loss" if path else ""
     layout = _layout("η on a logarithmic scale", title, 230 if path else 150, showlegend=False, hovermode="closest")
     ticks = [0.01, 0.1, 1, 10, 100, 1000]
     layout["xaxis"] |= {"type": "log", "range": [-2.3, 3.3], "tickvals": ticks}

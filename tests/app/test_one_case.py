@@ -11,7 +11,7 @@ import hetcore as hc
 from hetcore import model_files
 from hetcore.data import HetData
 from studio.jobs import worker_tasks
-from studio.views.consensus import widgets_case
+from studio.views.consensus import widgets, widgets_case
 from tests.jobs.running import PATIENCE
 
 N = 60
@@ -64,6 +64,15 @@ def test_a_changed_value_is_predicted_and_taken_back(page, trained):
     assert "with size = " in _predicted(page) and "before" in _predicted(page)
     page = _press(page, "As recorded")
     assert _predicted(page) == before
+
+
+def test_numbers_in_sentences_have_a_true_minus(page):
+    page.text_input[0].set_value("-3")
+    page = _press(page, "Predict")
+    assert "size = −3" in _predicted(page) and page.text_input[0].value == "-3"
+    numbers = SimpleNamespace(probabilities=None, prediction=-1.25)
+    assert widgets_case._shown(numbers) == widgets._shown(-1.25) == widgets_case._display(-1.25) == "−1.25"
+    assert widgets_case._display("2026-01-02") == "2026-01-02" and widgets_case._display(None) == ""
 
 
 def test_what_is_no_number_is_refused_and_nothing_changes(page):

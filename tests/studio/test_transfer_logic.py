@@ -337,6 +337,11 @@ def test_names_of_two_marks_of_eta_stand_apart():
     assert sides(linear=3.0, squared=0.5) == sides(linear=0.02, squared=0.1) == ["top center", "top center"]
 
 
+def test_the_loss_over_eta_is_called_as_on_other_charts():
+    figure = figures.eta_scale(1.0, {}, ([0.1, 1.0], [0.7, 0.6]))
+    assert figure["layout"]["yaxis"]["title"]["text"] == "left-out log loss" and "nats" not in str(figure)
+
+
 def test_eta_stands_on_its_scale_beside_the_formulas():
     figure = figures.eta_scale(5000.0, {"linear": 2.0, "squared": 0.0})
     points = {trace.get("name"): trace for trace in figure["data"]}

@@ -19,6 +19,7 @@ from hetcore import model_files
 from hetcore.consensus.table_columns import TableColumns, principal
 from hetcore.data import HetData
 from hetcore.figures.basic import COLOURS, MARKERS, Figure, _layout
+from studio.messages import number
 from studio.views.common.layouts import layout
 
 __all__ = [
@@ -272,7 +273,7 @@ def _numbers(
         # Between the percentiles, so that a few far values do not take the colours of the others.
         low, high = np.quantile(values[known], [0.02, 0.98])
         marker |= {"cmin": float(low), "cmax": float(high) if high > low else float(low) + 1.0}
-    text = [f"{name}: {value:.4g}" for name, value in zip(hover, values)]
+    text = [f"{name}: {number(value, digits=4)}" for name, value in zip(hover, values)]
     traces = [_points(found, ~known, hover, {"color": MUTE, "size": 5}), _points(found, known, text, marker)]
     if follows:
         traces[1] |= {"text": [hover[k] for k in np.flatnonzero(known)]}

@@ -251,7 +251,7 @@ def neighbours(data: HetData, chosen: str, frame: pl.DataFrame) -> None:
 
 
 def _shown(value: Any) -> str:
-    return f"{value:.3g}" if isinstance(value, float) else str(value)
+    return number(value) if isinstance(value, float) else str(value)
 
 
 def _neighbours(data: HetData, chosen: str, frame: pl.DataFrame) -> pl.DataFrame:

@@ -13,7 +13,8 @@ from hetcore.errors import DataError
 from hetcore.figures import basic
 from studio import scenarios
 from studio.jobs import manager as jobs
-from studio.views.common.widgets import chart, escape, show_table
+from studio.messages import minus
+from studio.views.common.widgets import chart, escape, number, show_table
 from studio.views.consensus import case_values, new_rows
 from studio.views.consensus.case_nearest import Turned
 from studio.views.consensus.widgets import WORST_FIRST, wrong_first
@@ -213,6 +214,12 @@ def _text(value: Any) -> str:
     return "" if value is None else f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
+def _display(value: Any) -> str:
+    """Return a value as it is shown, and not typed: where it begins with a minus, with a true one."""
+    text = _text(value)
+    return minus(text) if text.startswith("-") else text
+
+
 def _take(data: HetData, record: Any, given: Mapping[tuple[str, str], Any], values: Values) -> None:
     """Take the fields that differ from the case over into its values; say what does not fit."""
     for (source, column), value in given.items():
@@ -246,18 +253,18 @@ def _sentence(recorded: Any, shown: Any, values: Values, label: Any) -> None:
     sentence = f"Predicted **{escape(_shown(shown))}**"
     pairs = [(column, value) for each in values.values() for column, value in each.items()]
     if pairs:
-        text = ", ".join(f"{escape(column)} = {escape(_level(_text(value) or None))}" for column, value in pairs[:6])
+        text = ", ".join(f"{escape(column)} = {escape(_display(value) or 'missing')}" for column, value in pairs[:6])
         # So many fit into a sentence.
         sentence += f" with {text}{' …' if len(pairs) > 6 else ''}; before {escape(_shown(recorded))}"
     if label is not None:
-        sentence += f"; its label is **{escape(f'{label:.4g}' if isinstance(label, float) else label)}**"
+        sentence += f"; its label is **{escape(number(label, digits=4) if isinstance(label, float) else label)}**"
     st.markdown(f"{sentence}.")
 
 
 def _shown(explained: Any) -> str:
     if explained.probabilities:
         return f"{explained.prediction}, {explained.probabilities[explained.prediction]:.1%}"
-    return f"{explained.prediction:.4g}"
+    return number(explained.prediction, digits=4)
 
 
 def _contributions(shown: Any, order: Sequence[str]) -> None:
@@ -270,8 +277,8 @@ def _contributions(shown: Any, order: Sequence[str]) -> None:
         chart(figure, "case sources", "contributions by source")
     with right:
         scale, unit = (100.0, "points") if classes else (1.0, "label's unit")
-        start = f"{shown.start:.1%}" if classes else f"{shown.start:.4g}"
-        end = f"{shown.value:.1%}" if classes else f"{shown.value:.4g}"
+        start = f"{shown.start:.1%}" if classes else number(shown.start, digits=4)
+        end = f"{shown.value:.1%}" if classes else number(shown.value, digits=4)
         st.caption(f"By column: others' values give {start} on average; all bars together make it {end}")
         bars = {_name(source, column): scale * adds for source, column, adds in shown.columns[:BARS]}
         rest = shown.columns[BARS:]
@@ -327,7 +334,7 @@ def _nearest(study: Study, like: str | None, values: Values) -> None:
         st.caption(f"No change of a few columns was found that turns {escape(found.before)}.")
         return
     st.markdown(f"**{escape(found.before)}** turns to **{escape(found.after)}** ({found.probability:.1%}) with:")
-    rows = [{"column": _name(each.source, each.column), "from": _text(each.before), "to": _text(each.after)}
+    rows = [{"column": _name(each.source, each.column), "from": _display(each.before), "to": _display(each.after)}
             for each in found.changes]  # fmt: skip
     show_table(pl.DataFrame(rows), width="stretch", alt="The change that turns the class")
     st.button("Take it over", key="take nearest", on_click=_take_over, args=(found, like, values))

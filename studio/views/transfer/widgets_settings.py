@@ -199,21 +199,11 @@ def eta_control(n_target: int, n_source: int, path: Path | None) -> str | float:
     if path is not None:
         marks = {"auto": path.eta}
     here = path.eta if rule == "auto" and path is not None else value
-    figure = without_units(figures.eta_scale(here, marks, (path.etas, path.losses) if path else None))
+    figure = figures.eta_scale(here, marks, (path.etas, path.losses) if path else None)
     chart(figure, "eta_scale", "η on its scale" if here is None else f"η = {here:.3g} on its scale")
     st.caption(f"n_T = {n_target:,} target examples, n_S = {n_source:,} source rows.")
     st.caption(escape(story(path)) if path else "Train with η “by left-out rows” to see its curve here.")
     return float(value) if rule == "by hand" else rule
-
-
-def without_units(figure: dict[str, Any]) -> dict[str, Any]:
-    """Take the unit of a log loss out of a figure's words: whoever knows nats does not miss them."""
-    title = figure["layout"]["yaxis"]["title"]
-    title["text"] = title["text"].replace(", nats", "")
-    for trace in figure["data"]:
-        if "hovertemplate" in trace:
-            trace["hovertemplate"] = trace["hovertemplate"].replace(" nats", "")
-    return figure
 
 
 def follow(eta: float) -> None:
