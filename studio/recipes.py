@@ -193,7 +193,7 @@ def recipe_of(
     kinds : mapping of str to mapping of str to str
         By file, the columns whose kind the person changed.
     without : mapping of str to sequence of str, optional
-        By file, columns to leave out.
+        By file, columns to leave out; of a graph or images anything leaves all of it out.
 
     Raises
     ------
@@ -201,13 +201,14 @@ def recipe_of(
         If there is no table, or an id column is not there or stands for the label too.
     """
     gone = without or {}
+    whole = [upload for upload in uploads if upload.name not in gone]
     sources = [_part(upload, ids, label, kinds, gone) for upload in uploads if upload.role == "table"]
     sources = [part for part in sources if part]
-    sources += [{"file": upload.name, "images": True} for upload in uploads if upload.role == "images"]
+    sources += [{"file": upload.name, "images": True} for upload in whole if upload.role == "images"]
     if not sources:
         raise DataError("There is no table to learn from: add at least one file in the role of a table, or images.")
     names = source_names(part["file"] for part in sources)
-    graphs = [upload.name for upload in uploads if upload.role == "graph"]
+    graphs = [upload.name for upload in whole if upload.role == "graph"]
     recipe: dict[str, Any] = {"sources": [{"name": names[part["file"]]} | part for part in sources]}
     if graphs:
         options = {each.name: _header(each) | ({"directed": True} if each.directed else {}) for each in uploads}

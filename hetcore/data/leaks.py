@@ -360,5 +360,8 @@ def _of_ids(ids: pl.Series, codes: NDArray[np.int64], numeric: bool) -> list[Lea
     complete = places if not places["number"].is_nan().any() else places.select("text")
     if not _ordered(complete, codes, numeric, ALMOST):
         return []
-    message = "the label follows from the order of the ids: keep ids and row numbers out of the columns"
+    message = (
+        "the label follows from the order of the ids, which no method learns from: there is nothing to leave out; "
+        "look for a column that counts rows, and draw samples at random"
+    )
     return [Leak(kind="label_order", part="ids", name="", column="", count=len(codes), message=message)]

@@ -29,6 +29,8 @@ class Problems(NamedTuple):
         Sentences on what prevents a use of the data, and on what the person may accept.
     leaks : dict of str to list of str
         By source, the columns that give the label away: to be left out.
+    graphs, tables : list of str
+        Graphs and sources that give it away as a whole, of sources as long as others remain.
     spelling : list of str
         Ways in which ids or classes differ only, see `hetcore.data.spelling`.
     """
@@ -36,6 +38,8 @@ class Problems(NamedTuple):
     hard: list[str]
     soft: list[str]
     leaks: dict[str, list[str]]
+    graphs: list[str]
+    tables: list[str]
     spelling: list[str]
 
 
@@ -78,7 +82,8 @@ def problems(data: HetData) -> Problems:
     left = [finding for finding in left if finding.where != "target" or finding.kind not in reported]
     apart = {way for texts in (data.id_series, pl.Series(data.classes, dtype=pl.String)) for way in ways_apart(texts)}
     ways = [way for way in WAYS if way in apart]
-    return Problems(hard, [_problem_text(finding, _SOFT[finding.kind]) for finding in left], _leaking(data), ways)
+    texts = [_problem_text(finding, _SOFT[finding.kind]) for finding in left]
+    return Problems(hard, texts, *_leaking(data), spelling=ways)
 
 
 def stray_edges(data: HetData) -> list[str]:
@@ -103,13 +108,18 @@ def _unknown_ends(data: HetData) -> list[tuple[Finding, float]]:
     return [(each, each.count / max(1, data.graphs[names[each.where]].n_edges)) for each in found]
 
 
-def _leaking(data: HetData) -> dict[str, list[str]]:
-    """Return the columns that give the label away, by source."""
+def _leaking(data: HetData) -> tuple[dict[str, list[str]], list[str], list[str]]:
+    """Return the columns that give the label away, by source, then the graphs and the sources that do."""
     columns: dict[str, list[str]] = {}
-    for leak in find_leaks(data):
+    leaks = find_leaks(data)
+    for leak in leaks:
         if leak.column:
             columns.setdefault(leak.name, []).append(leak.column)
-    return columns
+    graphs = [leak.name for leak in leaks if leak.part == "graph"]
+    tables = [leak.name for leak in leaks if leak.kind == "label_presence"]
+    # Without any table there is nothing to learn from.
+    tables = tables if len(tables) < len(data.sources) else []
+    return {name: found for name, found in columns.items() if name not in tables}, graphs, tables
 
 
 def _problem_text(finding: Finding, cure: str) -> str:

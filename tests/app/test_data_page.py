@@ -216,6 +216,34 @@ def test_a_column_that_gives_the_label_away_is_reported_and_left_out(page):
     assert len(page.error) == 1 and page.session_state["uploaded"] is used
 
 
+def test_a_graph_and_a_table_that_give_the_label_away_are_left_out_and_taken_back(page):
+    labels = ["good", "bad", "bad", "good"] * 10
+    marks = csv(person=IDS, label=labels)
+    good, bad = ([i for i, label in zip(IDS, labels) if label == which] for which in ("good", "bad"))
+    cliques = csv(source=[*good[:-1], *bad[:-1]], target=[*good[1:], *bad[1:]])
+    after = csv(person=good, paid=[k * k % 7 + 0.5 for k in range(20)], day=[k * 5 % 9 + 0.5 for k in range(20)])
+    use(upload(page, people__csv=TABLE, marks__csv=marks, friends__csv=cliques, after__csv=after))
+    assert {text.split(":")[0] for text in errors(page)} == {"Graph 'friends'", "Source 'after'"}
+    press(page, "Leave 1 table and 1 graph out and use the rest")
+    assert errors(page) == []
+    used = page.session_state["uploaded"]
+    assert [part["name"] for part in used.recipe["sources"]] == ["people"] and "graphs" not in used.recipe
+    assert used.data.graph_names == [] and set(used.data.y) == {"good", "bad"}
+    left = {plain(each.label): each.value for each in page.multiselect if each.label.startswith("Left out")}
+    assert left == {"Left out of friends.csv": ["friends.csv"], "Left out of after.csv": ["paid", "day"]}
+    next(each for each in page.multiselect if each.value == ["friends.csv"]).set_value([]).run()
+    use(page)
+    assert [text.split(":")[0] for text in errors(page)] == ["Graph 'friends'"]
+
+
+def test_of_ids_in_the_order_of_the_labels_there_is_nothing_to_leave_out(page):
+    marks = csv(person=IDS, label=["bad"] * 20 + ["good"] * 20)
+    use(upload(page, people__csv=csv(person=IDS, x=[k * k % 11 for k in range(40)]), marks__csv=marks))
+    assert errors(page) == [] and not [button for button in page.button if button.key == "leave_out"]
+    report = " ".join(plain(each.value) for each in page.markdown)
+    assert "no method learns from: there is nothing to leave out; look for a column that counts rows" in report
+
+
 def test_ids_that_nearly_match_are_reported_and_written_the_same_way(page):
     marks = csv(person=[i.upper() for i in IDS], label=["good", "bad", "Good", "fair"] * 10)
     use(upload(page, people__csv=TABLE, marks__csv=marks))

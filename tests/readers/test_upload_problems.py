@@ -15,7 +15,7 @@ def test_a_table_of_one_class_is_asked_about():
     later = pl.DataFrame({"id": [i for i, label in zip(IDS, Y) if label == "yes"], "amount": range(20)})
     found = problems(HetData({"t": TABLE, "later": later}, target=(IDS, Y)))
     assert found.soft == [f"Source 'later': predicts the label by who has a record there alone in 60 rows: {CURE}."]
-    assert found.hard == [] and found.leaks == {}
+    assert found.hard == [] and found.leaks == {} and (found.tables, found.graphs) == (["later"], [])
 
 
 def test_a_graph_whose_weights_tell_equal_labels_is_asked_about():
@@ -24,3 +24,10 @@ def test_a_graph_whose_weights_tell_equal_labels_is_asked_about():
     graph = pl.DataFrame(ends, schema=["source", "target", "weight"], orient="row")
     (sentence,) = problems(HetData({"t": TABLE}, {"g": graph}, target=(IDS, Y))).soft
     assert sentence.startswith("Graph 'g': the weights of ") and sentence.endswith(f"which join equal labels: {CURE}s.")
+
+
+def test_tables_are_not_all_left_out():
+    """Each tells one class by who has a record there: without both there is nothing to learn from."""
+    parts = {name: pl.DataFrame({"id": [i for i, y in zip(IDS, Y) if y == name], "x": 0.5}) for name in ("yes", "no")}
+    found = problems(HetData(parts, target=(IDS, Y)))
+    assert len(found.soft) == 2 and found.tables == []

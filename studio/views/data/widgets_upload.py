@@ -9,6 +9,7 @@ from typing import Any
 import polars as pl
 import streamlit as st
 
+from hetcore.data import HetData
 from hetcore.data.kinds import KINDS
 from hetcore.data.spelling import WAYS
 from hetcore.data.text import counted
@@ -17,6 +18,7 @@ from studio import recipes, session
 from studio.limits import MIB, UPLOADS
 from studio.messages import explained
 from studio.readers import upload_problems, upload_schema
+from studio.readers.upload_problems import Problems
 from studio.readers.upload_schema import Label
 from studio.uploads import ROLES, TABULAR, Upload, file_name, read
 from studio.views.common.widgets import escape
@@ -221,17 +223,18 @@ def _alignment(uploads: Sequence[Upload]) -> None:
 
 
 def _left_out(uploads: Sequence[Upload]) -> dict[str, list[str]]:
-    """Let the person take back columns that are left out; return them by file."""
+    """Let the person take back what is left out; return it by file: columns of a table, or the file itself."""
     log, chosen = st.session_state.setdefault("left_out", {}), {}
     for upload in uploads:
-        columns = [column for column in log.get(upload.digest, ()) if column in upload.frame.columns]
+        options = upload.frame.columns if upload.role == "table" else [upload.name]
+        columns = [column for column in log.get(upload.digest, ()) if column in options]
         if columns:
             key = f"left out {upload.name}"
             st.session_state[key] = columns
             st.multiselect(
-                f"Left out of {escape(upload.name)}", upload.frame.columns, key=key,
+                f"Left out of {escape(upload.name)}", options, key=key,
                 on_change=_leave_out, args=(upload.digest, key),
-                help="Columns that are not learned from. Take one away to learn from it.",
+                help="What is not learned from. Take one away to learn from it.",
             )  # fmt: skip
             chosen[upload.name] = columns
     return chosen
@@ -241,12 +244,28 @@ def _leave_out(digest: str, key: str) -> None:
     st.session_state["left_out"][digest] = list(st.session_state[key])
 
 
-def _leave_out_leaks(columns: dict[str, list[str]]) -> None:
-    """Leave columns out, by the digest of their file, and use the data without them."""
+def _leave_out_leaks(names: dict[str, list[str]]) -> None:
+    """Leave columns or whole files out, by the digest of their file, and use the data without them."""
     log = st.session_state["left_out"]
-    for digest, names in columns.items():
-        log[digest] = [*log.get(digest, ()), *names]
+    for digest, some in names.items():
+        log[digest] = list(dict.fromkeys([*log.get(digest, ()), *some]))
     st.session_state["again"] = True
+
+
+def _leaks(found: Problems, recipe: dict[str, Any], data: HetData) -> tuple[dict[str, list[str]], str]:
+    """Return what gives the label away, by file as it is left out, and how much that is in words."""
+    part = {part["name"]: part for part in recipe["sources"]}
+    # Of tables with labels of their own, one that is left out takes its labels with it.
+    tables = [] if any("label" in each for each in part.values()) else found.tables
+    names = {part[name]["file"]: columns for name, columns in found.leaks.items()}
+    for name in tables:
+        # Of images there are no columns that a person chooses among.
+        file = part[name]["file"]
+        names[file] = [file] if part[name].get("images") else data.sources[name].columns
+    graphs = {each["name"]: each["file"] for each in recipe.get("graphs", ())}
+    names |= {graphs[name]: [graphs[name]] for name in found.graphs}
+    counts = {"column": sum(map(len, found.leaks.values())), "table": len(tables), "graph": len(found.graphs)}
+    return names, " and ".join(counted(count, what) for what, count in counts.items() if count)
 
 
 def _spelling() -> list[str]:
@@ -310,7 +329,8 @@ def _label(uploads: Sequence[Upload], ids: dict[str, str]) -> tuple[Label | None
 
 def _attempt(compose: Callable[[], dict[str, Any]], stamp: str, digests: dict[str, str]) -> None:
     """Build the data of the files; note what is wrong, or what must be accepted, and use them if nothing is."""
-    files, attempt = session.files_in_hand(), {"stamp": stamp, "errors": [], "accept": None, "leaks": {}, "ways": []}
+    files = session.files_in_hand()
+    attempt = {"stamp": stamp, "errors": [], "accept": None, "leaks": ({}, ""), "ways": []}
     st.session_state["attempt"] = attempt
     try:
         with st.spinner("Putting the files together …"):
@@ -326,8 +346,8 @@ def _attempt(compose: Callable[[], dict[str, Any]], stamp: str, digests: dict[st
         _use(made)
     elif not found.hard:
         attempt["accept"] = made
-        file = {part["name"]: part["file"] for part in recipe["sources"]}
-        attempt["leaks"] = {digests[file[name]]: columns for name, columns in found.leaks.items()}
+        names, words = _leaks(found, recipe, data)
+        attempt["leaks"] = {digests[file]: some for file, some in names.items()}, words
 
 
 def _use(made: tuple[Any, Any, Any]) -> None:
@@ -343,10 +363,10 @@ def _outcome(stamp: str) -> None:
     for sentence in attempt["errors"]:
         st.error(escape(sentence))
     st.caption("The data in use before stay.")
-    if attempt["leaks"]:
-        count = sum(map(len, attempt["leaks"].values()))
-        text = f"Leave {counted(count, 'column')} out and use the rest"
-        st.button(text, type="primary", on_click=_leave_out_leaks, args=(attempt["leaks"],), key="leave_out")
+    names, words = attempt["leaks"]
+    if names:
+        text = f"Leave {words} out and use the rest"
+        st.button(text, type="primary", on_click=_leave_out_leaks, args=(names,), key="leave_out")
     if attempt["ways"]:
         ways = list(dict.fromkeys([*st.session_state.get("spelling_log", []), *attempt["ways"]]))
         text = "Write ids and classes the same way"
