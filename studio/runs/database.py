@@ -19,6 +19,7 @@ import sqlalchemy as sa
 from sqlalchemy.pool import QueuePool, StaticPool
 
 from studio.runs.run import Run, sha256
+from studio.runs.server_engine import server_engine
 
 __all__ = ["SCHEMA", "TRAINING", "BusyError", "Database", "DamagedError", "MigrationError", "NewerSchemaError"]
 
@@ -50,7 +51,7 @@ _BLOBS = sa.Table(
 )
 # A page waits meanwhile; beyond half a second the run is kept in memory instead and moved later.
 PATIENCE = 0.5
-"""Seconds to wait for another thread that writes, and then for another process that writes to the same SQLite file."""
+"""Seconds to wait for another thread that writes, and then for another process that writes."""
 TRAINING = "training"
 """Status of a run that has begun and not ended."""
 NOTICE = "notice "
@@ -246,6 +247,8 @@ class Database:
         """Make the tables that are not there; two that start at once on one server take turns."""
         with self._begin() as connection:
             if connection.dialect.name == "postgresql":
+                # Longer than for a run: a second studio makes tables that are waited for once, and a failure lasts.
+                connection.execute(sa.text("SET LOCAL lock_timeout = '5s'"))
                 # Freed by the end of the transaction, so that a studio that dies in here blocks nobody.
                 connection.execute(sa.text("SELECT pg_advisory_xact_lock(:key)"), {"key": _LOCK})
             there = {_META.name, _RUNS.name, _BLOBS.name} & set(sa.inspect(connection).get_table_names())
@@ -294,8 +297,7 @@ def _migrate(connection: sa.Connection, version: int) -> None:
 
 def _engine(url: str) -> sa.Engine:
     if not url.startswith("sqlite"):
-        # A server closes idle connections; the ping costs one message and spares a run a failure.
-        return sa.create_engine(url, pool_pre_ping=True)
+        return server_engine(url, PATIENCE)
     # One connection for as long as the studio runs: it still has the runs of a file that somebody deletes.
     engine = sa.create_engine(url, poolclass=StaticPool, connect_args={"check_same_thread": False, "timeout": PATIENCE})
     sa.event.listen(engine, "connect", _prepare_writer)

@@ -97,7 +97,7 @@ class OpenStore:
         except MigrationError:
             self._lasting = f"The stored runs are of an older version that could not be brought up to date: {_MEMORY}."
         except DamagedError:
-            self._replace_damaged()
+            self._open_damaged()
         except (*FAULTS, ImportError, ValueError) as error:
             self._open_failed(error)
         self._end_interrupted()
@@ -109,6 +109,13 @@ class OpenStore:
             self._inode, self._notices = self._file.stat().st_ino, database.notices()
             if database.is_new and self._file.with_name(_MARK).exists():
                 self._notify(_EMPTY)
+
+    def _open_damaged(self) -> None:
+        if self._file is not None:
+            self._replace_damaged()
+        else:
+            # Tables of a server are its administrator's to mend: others may be in them, and there are copies.
+            self._lasting = f"The database of runs lacks some of its tables, or they are not the studio's: {_MEMORY}."
 
     def _open_failed(self, error: Exception) -> None:
         if self._file is not None and _is_damage(error):
@@ -213,6 +220,9 @@ class OpenStore:
         return True
 
 
+_GONE = ("refused", "timeout", "timed out", "closed the connection", "terminating connection")
+
+
 # By words, for the drivers have no codes for these that all versions share.
 def _is_damage(error: Exception) -> bool:
     message = str(error)
@@ -227,4 +237,8 @@ def _cause(error: Exception) -> str:
     for text in ("locked", "readonly", "full", "unable to open", "Permission denied", "Read-only", "No module named"):
         if text in message:
             return {"readonly": "read-only", "full": "the disk is full"}.get(text, one_sentence(text.lower()))
+    if "lock timeout" in message:
+        return "locked"
+    if isinstance(error, ConnectionError | TimeoutError) or any(text in message for text in _GONE):
+        return "the server does not answer"
     return type(getattr(error, "orig", None) or error).__name__

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import secrets
 
 import pytest
@@ -36,7 +37,7 @@ def server():
     pytest.importorskip("psycopg")
     if postgres.programs() is None:
         pytest.skip("PostgreSQL is not installed (Debian: postgresql)")
-    with postgres.cluster() as address:
+    with postgres.cluster() as (address, _):
         yield address
 
 
@@ -52,12 +53,20 @@ def database(server):
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
-def anywhere(request):
+def address(request):
+    """The address of an empty database, SQLite's in the folder or PostgreSQL's."""
+    if request.param == "postgresql":
+        return request.getfixturevalue("database")
+    return f"sqlite:///{request.getfixturevalue('folder')}/runs.db"
+
+
+@pytest.fixture
+def anywhere(request, address):
     """Return a function that opens the store of an empty database, SQLite's or PostgreSQL's."""
-    if request.param == "sqlite":
+    if address.startswith("sqlite"):
         yield request.getfixturevalue("opened")
         return
-    address, made = request.getfixturevalue("database"), []
+    made = []
 
     def open_store() -> RunStore:
         made.append(RunStore(address))
@@ -66,3 +75,40 @@ def anywhere(request):
     yield open_store
     for store in made:
         store.close()
+
+
+@contextlib.contextmanager
+def _connected(address):
+    engine = sa.create_engine(address)
+    with engine.connect() as connection:
+        yield connection
+    engine.dispose()
+
+
+@pytest.fixture
+def change(address):
+    """Return a function that changes the database behind the store's back."""
+
+    def changed(statement: str) -> None:
+        with _connected(address) as connection:
+            connection.exec_driver_sql(statement)
+            connection.commit()
+            if connection.dialect.name == "sqlite":
+                connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")
+
+    return changed
+
+
+@pytest.fixture
+def lock(address):
+    """Return a context in which another connection writes, so that nobody else can."""
+
+    @contextlib.contextmanager
+    def held():
+        with _connected(address) as connection:
+            server = connection.dialect.name == "postgresql"
+            connection.exec_driver_sql("LOCK TABLE runs, blobs IN EXCLUSIVE MODE" if server else "BEGIN IMMEDIATE")
+            yield
+            connection.rollback()
+
+    return held

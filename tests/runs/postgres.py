@@ -9,7 +9,7 @@ import shutil
 import socket
 import subprocess
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 __all__ = ["cluster", "programs"]
@@ -41,8 +41,8 @@ def _free_port() -> int:
 
 
 @contextlib.contextmanager
-def cluster() -> Iterator[str]:
-    """Run a server; yield its address for SQLAlchemy, without a database's name."""
+def cluster() -> Iterator[tuple[str, Callable[[str], None]]]:
+    """Run a server; yield its address for SQLAlchemy, without a database's name, and what starts and stops it."""
     home, account = programs(), _account()
     folder = Path(tempfile.mkdtemp(prefix="hetcore-pg-"))
     if account:
@@ -54,11 +54,16 @@ def cluster() -> Iterator[str]:
             [home / "initdb", "-D", data, "-U", USER, "-A", "trust", "--no-sync", "-E", "UTF8"], check=True, **quiet
         )
         options = f"-p {port} -k '' -c listen_addresses=127.0.0.1 -c fsync=off"
-        control = [home / "pg_ctl", "-D", data, "-w", "-o", options]
-        subprocess.run([*control, "-l", folder / "log", "start"], check=True, **quiet)  # noqa: S603
+        how = {"start": ["-o", options, "-l", folder / "log"], "stop": ["-m", "immediate"]}
+
+        def control(word: str) -> None:
+            subprocess.run([home / "pg_ctl", "-D", data, "-w", *how[word], word], check=True, **quiet)  # noqa: S603
+
+        control("start")
         try:
-            yield f"postgresql+psycopg://{USER}@127.0.0.1:{port}"
+            yield f"postgresql+psycopg://{USER}@127.0.0.1:{port}", control
         finally:
-            subprocess.run([home / "pg_ctl", "-D", data, "-m", "immediate", "stop"], check=False, **quiet)  # noqa: S603
+            with contextlib.suppress(subprocess.CalledProcessError):  # a test has stopped it
+                control("stop")
     finally:
         shutil.rmtree(folder, ignore_errors=True)

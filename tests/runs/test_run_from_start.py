@@ -11,7 +11,6 @@ from hetcore.data import HetData
 from hetcore.events import RoundEnd
 from studio.jobs.job import Setting
 from studio.runs import restoring, store, table
-from studio.runs.store import RunStore
 from studio.views.common import widgets_training as training
 
 DATA = HetData({"t": pl.DataFrame({"id": ["a", "b"], "x": [1, 2]})})
@@ -39,11 +38,9 @@ class FakeManager:
 
 
 @pytest.fixture
-def runs(tmp_path, monkeypatch):
-    made = RunStore(folder=tmp_path)
-    monkeypatch.setattr(store, "_shared", made)
-    yield made
-    made.close()
+def runs(anywhere, monkeypatch):
+    monkeypatch.setattr(store, "_shared", made := anywhere())
+    return made
 
 
 @pytest.fixture

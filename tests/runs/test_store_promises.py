@@ -54,22 +54,19 @@ def test_runs_in_memory_are_stored_when_the_studio_ends(opened):
     assert ids(opened()) == {waiting}
 
 
-def test_reads_wait_for_no_writer_and_for_no_other_reader(opened, folder):
-    store = opened()
+def test_reads_wait_for_no_writer_and_for_no_other_reader(anywhere, lock):
+    store = anywhere()
     kept = {store.add(a_run(), model=b"m") for _ in range(2)}
-    other = sqlite3.connect(folder / "runs.db", isolation_level=None)
-    other.execute("BEGIN EXCLUSIVE")
-    with ThreadPoolExecutor(6) as pool:
-        seen = list(pool.map(lambda _: ids(store), range(6)))
-    assert seen == [kept] * 6 and store.warning == ""
-    assert {store.model("anna", run_id) for run_id in kept} == {b"m"}
-    assert not store.delete("anna", min(kept)) and "locked" in store.warning
-    other.execute("ROLLBACK")
-    other.close()
+    with lock():
+        with ThreadPoolExecutor(6) as pool:
+            seen = list(pool.map(lambda _: ids(store), range(6)))
+        assert seen == [kept] * 6 and store.warning == ""
+        assert {store.model("anna", run_id) for run_id in kept} == {b"m"}
+        assert not store.delete("anna", min(kept)) and "locked" in store.warning
 
 
-def test_a_reader_that_takes_long_blocks_neither_reads_nor_writes(opened):
-    store = opened()
+def test_a_reader_that_takes_long_blocks_neither_reads_nor_writes(anywhere):
+    store = anywhere()
     first = store.add(a_run())
     with store._database._reading() as connection:
         connection.exec_driver_sql("SELECT * FROM runs").fetchone()
@@ -77,9 +74,9 @@ def test_a_reader_that_takes_long_blocks_neither_reads_nor_writes(opened):
         assert ids(store) == {first, second} and store.warning == ""
 
 
-def test_a_thread_that_writes_makes_others_wait_no_longer_than_the_patience(opened, monkeypatch):
+def test_a_thread_that_writes_makes_others_wait_no_longer_than_the_patience(anywhere, monkeypatch):
     monkeypatch.setattr("studio.runs.database.PATIENCE", 0.01)
-    store = opened()
+    store = anywhere()
     with store._database._begin(), ThreadPoolExecutor(1) as pool:
         run_id = pool.submit(store.add, a_run()).result()
         assert "locked" in store.warning
@@ -89,11 +86,11 @@ def test_a_thread_that_writes_makes_others_wait_no_longer_than_the_patience(open
 # Runs in progress -----------------------------------------------------------------------------------------------------
 
 
-def test_a_run_is_listed_from_its_start_and_ends_in_its_place(opened):
-    store = opened()
+def test_a_run_is_listed_from_its_start_and_ends_in_its_place(anywhere):
+    store = anywhere()
     run = store.begin(a_run(settings={"k": 1}))
     assert [each.status for each in store.list("anna")] == ["training"]
-    assert [each.status for each in opened().list("anna")] == ["training"]  # this process lives
+    assert [each.status for each in anywhere().list("anna")] == ["training"]  # this process lives
     store.add(dataclasses.replace(run, status="finished", results={"rounds": 3}), model=b"m")
     (ended,) = store.list("anna")
     assert (ended.id, ended.status, ended.settings, ended.results) == (run.id, "finished", {"k": 1}, {"rounds": 3})
@@ -102,20 +99,20 @@ def test_a_run_is_listed_from_its_start_and_ends_in_its_place(opened):
 
 BEGINS = """
 import os, signal, sys
-from pathlib import Path
 from studio.runs.run import Run
 from studio.runs.store import RunStore
-run = RunStore(folder=Path(sys.argv[1])).begin(Run("anna", "Consensus", "GBCClassifier", "mfeat"))
+run = RunStore(sys.argv[1]).begin(Run("anna", "Consensus", "GBCClassifier", "mfeat"))
 print(run.id, flush=True)
 os.kill(os.getpid(), signal.SIGKILL)
 """
 
 
-def test_a_run_whose_studio_was_killed_is_interrupted(opened, folder):
-    command = [sys.executable, "-c", BEGINS, str(folder)]
+def test_a_run_whose_studio_was_killed_is_interrupted(anywhere, address):
+    anywhere()  # makes the folder
+    command = [sys.executable, "-c", BEGINS, address]
     killed = subprocess.run(command, env=child_environment(), stdout=subprocess.PIPE, text=True, check=False)
     assert killed.returncode == -9
-    (run,) = opened().list("anna")
+    (run,) = anywhere().list("anna")
     assert (run.id, run.status) == (killed.stdout.strip(), "interrupted")
 
 
@@ -158,8 +155,8 @@ def test_a_database_that_lost_its_runs_says_so_until_it_was_read(opened, folder,
     assert again.warning == "" == opened().warning
 
 
-def test_a_first_start_says_nothing(opened):
-    assert opened().warning == "" == opened().warning
+def test_a_first_start_says_nothing(anywhere):
+    assert anywhere().warning == "" == anywhere().warning
 
 
 @pytest.mark.parametrize("table", ["runs", "blobs"])
