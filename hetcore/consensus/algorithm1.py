@@ -34,6 +34,8 @@ Departures, each the smallest that lets the algorithm run where a source or a li
 - Line 1's constant is that of all labels, the same for every source, and not of those that source i covers.
 - An instance without a label that no term pulls (lambda0 = 0, and lambda1 = 0 or no neighbour) has no z_i: it is in no
   tree of line 6, where a zero would pull the leaves to 0.
+- A cut of line 6's tree, whose place the paper does not say, lies right above the lower of the two values it parts:
+  what lies between them, and was in no tree, goes to the upper side.
 - A source without a labelled instance has no loss in (4.10): it counts with that of line 1's constant over all of T.
 - The logistic loss may fall for ever along h: one step moves no score by more than 1e6.
 - An instance that no table has is predicted by its neighbours' average.
