@@ -16,6 +16,7 @@ from hetcore.transfer.estimator import TransferEstimator, TransferProblem
 from hetcore.transfer.files import VoteSums
 from hetcore.transfer.learners import ForeignLearner, TreeLearner, TreeVotes
 from hetcore.transfer.rounds import Boosting, RunningScores, TaskSelection, WeightUpdate
+from hetcore.transfer.together import BothVotes
 from hetcore.transfer.tree_rounds import boosting_of
 
 __all__ = ["Cap", "Criterion", "Helps", "State", "TransferBoosting", "alpha_source", "learner_for"]
@@ -161,7 +162,8 @@ class TransferBoosting(TransferEstimator):
 
     def _restored(self, sizes: dict[str, int]) -> str:
         for votes in self._votes:
-            sizes_of_leaves = np.abs(votes.forest.to_arrays()["values"]) if isinstance(votes, TreeVotes) else np.ones(1)
+            trees = votes.trees if isinstance(votes, BothVotes) else votes
+            sizes_of_leaves = np.abs(trees.forest.to_arrays()["values"]) if isinstance(trees, TreeVotes) else np.ones(1)
             # a forged tree that says more than 1 would outvote all others
             if (sizes_of_leaves > 1.0 if self._soft else sizes_of_leaves != 1.0).any():
                 return "The trees of the model file say something else than +1 or -1"

@@ -19,8 +19,9 @@ from hetcore.schema import Array, block, prefixed
 from hetcore.transfer.candidates import LinearMachine, TreeMachine
 from hetcore.transfer.learners import TreeVotes
 from hetcore.transfer.linear_learner import MOST_COMPONENTS, LinearVotes, Projection
+from hetcore.transfer.together import BothVotes
 
-__all__ = ["ClassLabels", "Machines", "VoteSums"]
+__all__ = ["ClassLabels", "Machines", "VoteSums", "kind_of"]
 
 KINDS = {"b": bool, "i": int, "u": int, "f": float, "U": str, "O": str}
 MACHINES = ("", "column", "slopes", "trees")
@@ -51,31 +52,56 @@ class ClassLabels:
 
 
 class VoteSums:
-    """The sum of votes of each problem, of one class against the others, over one binning or one projection."""
+    """The sum of votes of each problem, of one class against the others, over one binning, one projection or both."""
 
     def put(self, name: str, given: list[Any], meta: dict[str, Any], arrays: dict[str, NDArray]) -> None:
         """Add the votes to what a file holds."""
-        linear = isinstance(given[0], LinearVotes)
-        meta["learner"] = "linear" if linear else "tree"
-        arrays |= given[0].projection.to_state()[1] if linear else prefixed("bins", given[0].mapper.to_arrays())
-        for k, votes in enumerate(given):
-            arrays |= prefixed(str(k), votes.to_arrays() if linear else votes.forest.to_arrays())
+        meta["learner"] = kind = kind_of(given[0])
+        if kind != "tree":
+            linear = [votes.linear if kind == "both" else votes for votes in given]
+            arrays |= linear[0].projection.to_state()[1]
+            for k, votes in enumerate(linear):
+                arrays |= prefixed(str(k), votes.to_arrays())
+        if kind != "linear":
+            trees = [votes.trees if kind == "both" else votes for votes in given]
+            arrays |= prefixed("bins", trees[0].mapper.to_arrays())
+            for k, votes in enumerate(trees):
+                arrays |= prefixed(f"{'trees ' if kind == 'both' else ''}{k}", votes.forest.to_arrays())
 
     def get(self, name: str, meta: Mapping[str, Any], arrays: Mapping[str, NDArray], sizes: dict[str, int]) -> list:
         """Return the votes of a file."""
-        blocks = [block(arrays, str(k)) for k in range(sizes["K"])]
-        if meta.get("learner", "tree") != "linear":
-            mapper = BinMapper._read({}, block(arrays, "bins"), sizes)
-            return [TreeVotes(mapper, Forest.from_arrays(each, sizes["d"])) for each in blocks]
-        projection = Projection._read({}, arrays, sizes)
-        # fewer columns than components were never rotated
-        if sizes["d"] <= MOST_COMPONENTS and projection.rotates:
-            raise ModelFileError("The projection of the model file is none of its columns: save the model again.")
-        m = sizes["m"] + 1
-        found = [(Array("T m").read(each, "machines", {"m": m}), Array("T").read(each, "scales")) for each in blocks]
-        if any(len(machines) != len(scales) for machines, scales in found):
-            raise ModelFileError("The machines of the model file are not as many as their scales: save it again.")
-        return [LinearVotes(projection, list(machines), scales.tolist()) for machines, scales in found]
+        kind, found = meta.get("learner", "tree"), range(sizes["K"])
+        if kind == "linear":
+            return _linear_votes([block(arrays, str(k)) for k in found], arrays, sizes)
+        trees = _tree_votes([block(arrays, f"trees {k}" if kind == "both" else str(k)) for k in found], arrays, sizes)
+        if kind != "both":
+            return trees
+        linear = _linear_votes([block(arrays, str(k)) for k in found], arrays, sizes)
+        return [BothVotes(*each) for each in zip(linear, trees)]
+
+
+def kind_of(votes: Any) -> str:
+    """Return the name of what votes: "linear", "tree" or "both"."""
+    if isinstance(votes, BothVotes):
+        return "both"
+    return "linear" if isinstance(votes, LinearVotes) else "tree"
+
+
+def _tree_votes(blocks: list[dict], arrays: Mapping[str, NDArray], sizes: dict[str, int]) -> list[TreeVotes]:
+    mapper = BinMapper._read({}, block(arrays, "bins"), sizes)
+    return [TreeVotes(mapper, Forest.from_arrays(each, sizes["d"])) for each in blocks]
+
+
+def _linear_votes(blocks: list[dict], arrays: Mapping[str, NDArray], sizes: dict[str, int]) -> list[LinearVotes]:
+    projection = Projection._read({}, arrays, sizes)
+    # fewer columns than components were never rotated
+    if sizes["d"] <= MOST_COMPONENTS and projection.rotates:
+        raise ModelFileError("The projection of the model file is none of its columns: save the model again.")
+    m = sizes["m"] + 1
+    found = [(Array("T m").read(each, "machines", {"m": m}), Array("T").read(each, "scales")) for each in blocks]
+    if any(len(machines) != len(scales) for machines, scales in found):
+        raise ModelFileError("The machines of the model file are not as many as their scales: save it again.")
+    return [LinearVotes(projection, list(machines), scales.tolist()) for machines, scales in found]
 
 
 class Machines:

@@ -8,11 +8,15 @@ f scores F in [-1, 1]; with p = logistic(2 tau F) (softmax for several classes)
 so that few rows leave the steepness tau where it is. exp(-loss_c) is the likelihood that the left-out rows have under
 a candidate, and eta is its posterior mean on the logarithmic scale, taken to the nearest eta of the path:
 
-    ln eta = sum_k p_k ln eta_k,    p_k ~ d_k exp(-loss_k - (ln(eta_k / eta_0))^2 / 10)
+    ln eta = sum_k p_k ln eta_k,    p_k ~ d_k sum_l exp(-loss_kl - b_l - (ln(eta_k / eta_0))^2 / 10)
 
-d_k the width of k's part of the path in ln eta. The eta of least loss jumps from end to end of a path that is flat but
-for noise, as few rows leave it; the mean then stays in its middle, and moves as far as the rows are sure. eta_0 =
-n_T / 100 in [0.1, 2] grows with the target's rows as the paper's formulas do. What else was tried: docs/transfer.md.
+over the weak learners l, d_k the width of k's part of the path in ln eta, b_l one nat for trees, which fit more, and
+none for ridge machines. At that eta each learner has its share of the vote, exp(-loss_kl - b_l) over their sum: few
+rows don't tell ridge machines from trees, and both together err less than the one that chance makes the better.
+
+The eta of least loss jumps from end to end of a path that is flat but for noise, as few rows leave it; the mean then
+stays in its middle, and moves as far as the rows are sure. eta_0 = n_T / 100 in [0.1, 2] grows with the target's rows
+as the paper's formulas do. What else was tried: docs/transfer.md.
 
 `Search.guarded` takes the target alone or all domains pooled where they lose less than boosting by more than three
 nats: what the best of four (two kinds, two learners) gains by chance about once in twenty times (Wilks 1938,
@@ -27,23 +31,26 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import log_softmax
+from scipy.special import log_softmax, logsumexp, softmax
 
 from hetcore.data.splits import stratified
 from hetcore.transfer.estimator import TransferProblem
 from hetcore.transfer.rounds import Boosting
 
 __all__ = [
-    "ANCHORS", "BOOSTED", "ETAS", "Candidate", "Evaluated", "Search", "anchor", "first_eta", "folds_of", "log_loss",
-    "posterior_eta",
+    "ANCHORS", "BOOSTED", "BOTH", "ETAS", "Candidate", "Choice", "Evaluated", "Search", "anchor", "first_eta",
+    "folds_of", "log_loss", "posterior_eta",
 ]  # fmt: skip
 
 ETAS = (0.0, 0.03, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
 PRIOR, MARGIN = 0.1, 3.0
+BURDEN = {"tree": 1.0}  # b_l, in nats, of a learner that fits more than the others
 LEAST_ETA = 0.01  # what eta = 0, which has no logarithm, counts as
 STEEPNESSES, FIRST_STEEPNESS = (0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0), 1.5
 MOST_FOLDS = 5
 BOOSTED, ANCHORS = "boosting", ("target only", "all pooled")
+BOTH = "both"
+LEAST_SHARE = 0.01  # of the vote: a learner that has less is left out
 
 
 class Candidate(NamedTuple):
@@ -75,6 +82,30 @@ class Evaluated(NamedTuple):
     error: float
     steepness: float
     total: float
+
+
+class Choice(NamedTuple):
+    """What is fitted, and which learners vote in it.
+
+    Attributes
+    ----------
+    kind : str
+        "boosting", "target only" or "all pooled".
+    shares, steepnesses : dict of str to float
+        share_l and tau_l by the learner's name; the shares sum to 1.
+    total : float
+        loss_c of the vote, in nats.
+    """
+
+    kind: str
+    shares: dict[str, float]
+    steepnesses: dict[str, float]
+    total: float = np.nan
+
+    @property
+    def learner(self) -> str:
+        """Return the name of the one learner, or "both"."""
+        return next(iter(self.shares)) if len(self.shares) == 1 else BOTH
 
 
 def first_eta(n_target: int) -> float:
@@ -135,6 +166,7 @@ class Search:
     n_rounds: int
     seed: int | None
     known: dict[Candidate, Evaluated] = field(default_factory=dict)
+    scores: dict[Candidate, NDArray] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.target = self.problem.target
@@ -152,15 +184,41 @@ class Search:
     def evaluated(self, candidate: Candidate) -> Evaluated:
         """Return what the left-out rows say of a candidate."""
         if candidate not in self.known:
-            scores = self._scores(candidate)
+            scores = self.scores[candidate] = self._scores(candidate)
             totals = [
                 log_loss(scores, self.codes, tau).sum() + np.log(tau / FIRST_STEEPNESS) ** 2 for tau in STEEPNESSES
             ]
             tau = STEEPNESSES[int(np.argmin(totals))]
-            wrong = (scores[:, 0] > 0) != (self.codes == 1) if scores.shape[1] == 1 else scores.argmax(1) != self.codes
             loss = float(log_loss(scores, self.codes, tau).mean())
-            self.known[candidate] = Evaluated(candidate, loss, float(wrong.mean()), tau, float(min(totals)))
+            self.known[candidate] = Evaluated(candidate, loss, self._error(scores), tau, float(min(totals)))
         return self.known[candidate]
+
+    def _error(self, scores: NDArray) -> float:
+        guessed = (scores[:, 0] > 0).astype(np.int64) if scores.shape[1] == 1 else scores.argmax(axis=1)
+        return float((guessed != self.codes).mean())
+
+    def boosted(self, eta: float) -> Choice:
+        """Return boosting at an eta, each learner with its share of the vote."""
+        found = [self.evaluated(Candidate(BOOSTED, name, eta)) for name in self.learners]
+        shares = softmax([-self._burdened(each) for each in found])
+        kept = [k for k in range(len(found)) if shares[k] >= LEAST_SHARE]
+        shares, found = shares[kept] / shares[kept].sum(), [found[k] for k in kept]
+        names = [each.candidate.learner for each in found]
+        total = self._together(found, shares, eta) if len(found) > 1 else found[0].total
+        taus = [each.steepness for each in found]
+        return Choice(BOOSTED, dict(zip(names, shares.tolist())), dict(zip(names, taus)), total)
+
+    def _burdened(self, found: Evaluated) -> float:
+        return found.total + BURDEN.get(found.candidate.learner, 0.0)
+
+    def _together(self, found: list[Evaluated], shares: NDArray, eta: float) -> float:
+        """Return loss_c of a vote of learners, and keep what the left-out rows say of it."""
+        scores = sum(share * each.steepness * self.scores[each.candidate] for share, each in zip(shares, found))
+        losses, candidate = log_loss(scores, self.codes, 1.0), Candidate(BOOSTED, BOTH, eta)
+        terms = [np.log(each.steepness / FIRST_STEEPNESS) ** 2 for each in found]
+        total = float(losses.sum() + shares @ terms)
+        self.known[candidate] = Evaluated(candidate, float(losses.mean()), self._error(scores), 1.0, total)
+        return total
 
     def _scores(self, candidate: Candidate) -> NDArray[np.float64]:
         scores = np.empty((len(self.target), len(self.signs)))
@@ -181,22 +239,24 @@ class Search:
         part.run(self.n_rounds)
         return part.running.mean()[1]
 
-    def best_learner(self, eta: float) -> str:
-        """Return the learner of least loss at an eta."""
-        return min(self.learners, key=lambda name: self.evaluated(Candidate(BOOSTED, name, eta)).total)
-
-    def best_eta(self, learner: str) -> float:
+    def best_eta(self) -> float:
         """Return the eta of the path that the left-out rows choose: see `posterior_eta`."""
-        totals = [self.evaluated(Candidate(BOOSTED, learner, eta)).total for eta in ETAS]
-        return posterior_eta(np.array(totals), first_eta(len(self.target)))
+        path = []
+        for eta in ETAS:
+            self.boosted(eta)  # for the path that is drawn
+            path.append([-self._burdened(self.evaluated(Candidate(BOOSTED, name, eta))) for name in self.learners])
+        return posterior_eta(-logsumexp(path, axis=1), first_eta(len(self.target)))
 
-    def guarded(self, learner: str, eta: float) -> Evaluated:
+    def guarded(self, eta: float) -> Choice:
         """Return boosting at that eta, or the target alone or all pooled where the left-out rows lose less by it."""
-        boosted = self.evaluated(Candidate(BOOSTED, learner, eta))
+        boosted = self.boosted(eta)
         anchors = [self.evaluated(Candidate(kind, name)) for kind in ANCHORS for name in self.learners]
         safest = min(anchors, key=lambda evaluated: evaluated.total)
         # clearly less, by what the best of four gains by chance
-        return safest if safest.total < boosted.total - MARGIN else boosted
+        if safest.total >= boosted.total - MARGIN:
+            return boosted
+        name = safest.candidate.learner
+        return Choice(safest.candidate.kind, {name: 1.0}, {name: safest.steepness}, safest.total)
 
     def path(self) -> dict[str, list[Any]]:
         """Return every candidate that was judged: kind, learner, eta (None of an anchor), loss, error."""

@@ -8,14 +8,14 @@ The default departs from the box so that boosting has something to boost and eta
 
 | printed | default |
 |---|---|
-| any weak learner, h = +1 or -1 | ridge regression or trees of depth 3, the better on left-out rows; h in [-1, 1] |
+| any weak learner, h = +1 or -1 | ridge regression and trees of depth 3, each with a share of the vote; h in [-1, 1] |
 | candidates: the target with each source | with all sources too |
 | the candidate of least error on the target | of least s (error on it) + (1 - s) (error on all sources), below |
 | alpha_t = ln((1 - epsilon) / epsilon) / 2 | at most that of half a target row wrong |
 | epsilon_t >= 1/2 is not said | the target's weights are set back once, at the second time boosting ends |
 | alpha_S, imaginary for n_S < M | the larger of "ratio" and "hedge" |
 | eta = 100 n_T / n_S or 100 n_T^2 / n_S | eta by the left-out log loss, see `hetcore.transfer.left_out` |
-| sum of alpha_t h_t | tau times its mean, tau from the left-out rows |
+| sum of alpha_t h_t | tau times its mean, tau from the left-out rows; of two learners, the sum by their shares |
 | | a guard: target only, or all pooled, where these lose less on the left-out rows |
 
 s = eta / (eta + 0.03): at eta = 0 the target counts for nothing but as one domain of many, neither in how weights move
@@ -36,11 +36,13 @@ from hetcore.registry import MemoryNeed, estimator
 from hetcore.schema import Value
 from hetcore.transfer.boosting import Helps, State, TransferBoosting, alpha_source, learner_for
 from hetcore.transfer.estimator import TransferProblem
-from hetcore.transfer.learners import TreeLearner, TreeVotes
-from hetcore.transfer.left_out import ANCHORS, BOOSTED, FIRST_STEEPNESS, Candidate, Evaluated, Search, anchor, first_eta
+from hetcore.transfer.files import kind_of
+from hetcore.transfer.learners import TreeLearner
+from hetcore.transfer.left_out import ANCHORS, BOOSTED, FIRST_STEEPNESS, Choice, Search, anchor, first_eta
 from hetcore.transfer.linear_learner import LinearLearner
 from hetcore.transfer.ordering import by_content
 from hetcore.transfer.rounds import Boosting, RunningScores, WeightUpdate
+from hetcore.transfer.together import Together
 from hetcore.transfer.tree_rounds import boosting_of
 
 __all__ = ["WeightedMultiSourceTrAdaBoostClassifier", "eta_formulas"]
@@ -90,7 +92,7 @@ class WeightedMultiSourceTrAdaBoostClassifier(Helps, TransferBoosting):
     eta_ : float
         The eta of the fit.
     learner_ : str
-        "linear", "tree" or "estimator".
+        "linear", "tree", "both" (each with its share of the vote) or "estimator".
     chosen_ : str
         "boosting", or what the guard took in its place: "target only" or "all pooled".
     eta_path_ : dict of str to list
@@ -114,8 +116,8 @@ class WeightedMultiSourceTrAdaBoostClassifier(Helps, TransferBoosting):
     learner: str = param(
         "auto",
         OneOf("auto", "linear", "tree"),
-        "Where `estimator` is None: ridge regression, a tree of `max_depth`, or the better of both on the target's "
-        'left-out rows. "linear" votes softly only.',
+        "Where `estimator` is None: ridge regression, a tree of `max_depth`, or both, each with the share of the vote "
+        'that the target\'s left-out rows give it. "linear" votes softly only.',
     )
     votes: str = param("soft", OneOf("soft", "hard"), "Whether learners of our own vote in [-1, 1], or +1 or -1.")
     eta: float | str = param(
@@ -170,11 +172,12 @@ class WeightedMultiSourceTrAdaBoostClassifier(Helps, TransferBoosting):
         self._formula = eta_formulas(n_target, len(problem.codes) - n_target)
         search = Search(problem, learners, partial(self._boosting, problem), self.n_iterations, self.random_state)
         self._choice = self._chosen(search)
-        self.learner_, self.chosen_ = self._choice.candidate.learner, self._choice.candidate.kind
+        self.learner_, self.chosen_ = self._choice.learner, self._choice.kind
         self.eta_path_ = search.path() if search.known else {}
-        self._learner = learners[self.learner_]
+        self._voting = {name: learners[name] for name in self._choice.shares}
+        self._learner = next(iter(self._voting.values()))
         held_out = problem.X[:0] if problem.held_out is None else problem.held_out.X
-        self._held_out_rows = self._learner.prepared(held_out)
+        self._held_out_rows = {name: learner.prepared(held_out) for name, learner in self._voting.items()}
         return State(problem, [self._final_part(problem, k) for k in range(problem.n_problems)])
 
     def _learners(self, problem: TransferProblem) -> dict[str, Any]:
@@ -190,21 +193,17 @@ class WeightedMultiSourceTrAdaBoostClassifier(Helps, TransferBoosting):
             found["tree"] = TreeLearner(problem.X, self.max_depth, self._soft)
         return found
 
-    def _chosen(self, search: Search) -> Evaluated:
-        """Return learner, eta and kind, by the left-out rows where there is a choice and a row to leave out."""
+    def _chosen(self, search: Search) -> Choice:
+        """Return learners and kind, by the left-out rows where there is a row to leave out."""
         name, eta = next(iter(search.learners)), self._given_eta()
         first = first_eta(len(search.target))
         if not search.possible or not self._helped:
             self.eta_ = first if eta is None else eta
-            return Evaluated(Candidate(BOOSTED, name, self.eta_), np.nan, np.nan, FIRST_STEEPNESS, np.nan)
-        if len(search.learners) > 1:
-            name = search.best_learner(first if eta is None else eta)
+            return Choice(BOOSTED, {name: 1.0}, {name: FIRST_STEEPNESS})
         if eta is None:
-            eta = search.best_eta(name) if search.problem.names else first
+            eta = search.best_eta() if search.problem.names else first
         self.eta_ = eta
-        if self.guard:
-            return search.guarded(name, eta)
-        return search.evaluated(Candidate(BOOSTED, name, eta))
+        return search.guarded(eta) if self.guard else search.boosted(eta)
 
     def _given_eta(self) -> float | None:
         """Return eta by the formulas or as given; None where the left-out rows are to choose."""
@@ -214,22 +213,24 @@ class WeightedMultiSourceTrAdaBoostClassifier(Helps, TransferBoosting):
             return self._formula["linear"] if self.as_printed else None
         return self._formula[self.eta]
 
-    def _final_part(self, problem: TransferProblem, k: int) -> Boosting | Anchor:
-        n_held_out = self._n_held_out(problem)
-        if self.chosen_ == BOOSTED:
-            return self._boosting(
-                problem,
-                self._learner,
-                k,
-                domain=problem.domain,
-                held_out=self._held_out_rows,
-                n_out=n_held_out,
-                eta=self.eta_,
-            )
-        running = RunningScores((len(problem.target), n_held_out), False)
+    def _final_part(self, problem: TransferProblem, k: int) -> Boosting | Together | Anchor:
+        if self.chosen_ != BOOSTED:
+            return self._anchor(problem, k)
+        n_out = self._n_held_out(problem)
+        parts = [
+            self._boosting(problem, learner, k, domain=problem.domain, held_out=rows, n_out=n_out, eta=self.eta_)
+            for learner, rows in zip(self._voting.values(), self._held_out_rows.values())
+        ]
+        if len(parts) == 1:
+            return parts[0]
+        return Together(parts, list(self._choice.shares.values()), list(self._choice.steepnesses.values()))
+
+    def _anchor(self, problem: TransferProblem, k: int) -> Anchor:
+        (held_out,) = self._held_out_rows.values()
+        running = RunningScores((len(problem.target), self._n_held_out(problem)), False)
         model = anchor(self._learner, self.chosen_, problem.signs(k), problem.domain)
         votes = self._learner.votes(model, problem.target)
-        running.add(1.0, votes, self._learner.votes_of(model, self._held_out_rows))
+        running.add(1.0, votes, self._learner.votes_of(model, held_out))
         misses = 0.5 * np.abs(votes - problem.signs(k)[problem.target])
         return Anchor(self.chosen_, model, problem.domain, running, float(misses.mean()))
 
@@ -268,11 +269,15 @@ class WeightedMultiSourceTrAdaBoostClassifier(Helps, TransferBoosting):
         on = self.eta_on or ("target" if self._helped else "both")
         return WeightUpdate(rate, log_lift=float(lift * {"target": 1.0, "source": -1.0, "both": 0.0}[on]))
 
-    def _unit(self, part: Boosting | Anchor) -> float:
+    def _unit(self, part: Boosting | Together | Anchor) -> float:
         """Return what F is multiplied by: as printed by 1, else so that it is tau times the mean vote."""
-        if not self._helped or part.running.total <= 0.0:
+        if not self._helped or isinstance(part, Together) or part.running.total <= 0.0:
             return 1.0
-        return self._choice.steepness / part.running.total
+        (steepness,) = self._choice.steepnesses.values()
+        return steepness / part.running.total
+
+    def _votes_of(self, part: Boosting | Together | Anchor) -> Any:
+        return part.votes() if isinstance(part, Together) else super()._votes_of(part)
 
     def _view(self, state: State) -> dict[str, Any]:
         view = super()._view(state)
@@ -284,10 +289,10 @@ class WeightedMultiSourceTrAdaBoostClassifier(Helps, TransferBoosting):
 
     def _finish(self, state: State) -> None:
         super()._finish(state)
-        del self._choice, self._formula
+        del self._choice, self._formula, self._voting
 
     def _restored(self, sizes: dict[str, int]) -> str:
-        self.learner_ = "tree" if isinstance(self._votes[0], TreeVotes) else "linear"
+        self.learner_ = kind_of(self._votes[0])
         return super()._restored(sizes)
 
 
