@@ -282,7 +282,8 @@ class _GBC(Tempering, BoostedEstimator):
         -------
         (n, p) or (n, p, K) float64
             In the order of `source_weights_` (then `graph_weights_`). A regressor's are in the labels' unit, and the
-            prior (the mean label) plus their sum is the prediction; a classifier's are raw scores, before the softmax.
+            prior (the mean label) plus the sum of sources and graphs is the prediction; a classifier's are raw scores,
+            before the softmax.
         """
         adds, fitted = self._explained(data)
         stack = self._stacked(adds, graphs)

@@ -35,6 +35,7 @@ __all__ = ["ViewConsensus"]
 LAMBDA1 = (0.0, 0.1, 0.3, 1.0, 3.0)
 LOOKS = (5, 10, 20, 40, 80, 160)  # rounds after which "auto" looks again for lambda1
 FAINT = 0.05  # of the largest weight, below which a view has no say in a pull
+LEAST = 1e-200  # weight of a view of which (4.10) leaves nothing: it counts where no other covers a row
 
 
 class StopRound(Exception):  # noqa: N818 - a wish of the person, no error
@@ -203,7 +204,9 @@ class ViewConsensus:
             predicted, covers = np.vstack([self.predicted, of_sum[None]]), np.vstack([covers, self.sum.covers[known]])
             mixed = consensus_of_each(tried, predicted, covers, self.outputs.prior)
             best = int(np.argmin(self.outputs.loss(mixed, self.codes).mean(axis=1)))
-        self.weights, self.sum.weight, self.sharpness = tried[best][:-1], float(tried[best][-1]), choices[best]
+        # losses to a high power leave a view no weight, though it explains something where it is the only one
+        self.weights = np.maximum(tried[best][:-1], LEAST * self.explains)
+        self.sum.weight, self.sharpness = float(tried[best][-1]), choices[best]
 
     def _combine(self) -> None:
         """Line 5: E with labelled rows as left out, and as trained."""

@@ -101,6 +101,21 @@ def test_unseen_instances_are_predicted_from_whichever_sources_they_have(task, p
         assert fit.predict(alone, return_coverage=True)[1].tolist() == ["sources"] * twin[name].n_rows + ["none"]
 
 
+@pytest.mark.parametrize("task", TASKS)
+def test_a_table_that_a_graph_leaves_no_weight_speaks_where_it_is_the_only_one(task):
+    rng, n = np.random.default_rng(0), 400
+    x = rng.normal(size=n)
+    truth = x if task == "regression" else np.where(x > 0, "high", "low")
+    ids, order = np.array([f"i{i}" for i in range(n)], object), np.argsort(x)
+    rough = pl.DataFrame({"id": ids, "r": x + 0.5 * rng.normal(size=n)})
+    alike = pl.DataFrame({"source": ids[order[1:]], "target": ids[order[:-1]]})
+    tables = {"blank": pl.DataFrame({"id": ids, "b": rng.normal(size=n)}), "rough": rough[::2]}
+    found = model(task, n_iterations=40).fit(hc.HetData(tables, {"alike": alike}, (ids[:200], truth[:200])))
+    unlinked = hc.HetData({"rough": rough[200:].with_columns(id="new " + pl.col("id"))})
+    assert 0 < found.view_weights_["table rough (kernel)"] < 1e-100
+    assert found.score(unlinked, truth[200:]) > (0.4 if task == "regression" else 0.7)
+
+
 @pytest.mark.parametrize("task,printed", KINDS)
 def test_leaving_a_source_out_equals_lacking_its_records(task, printed):
     data, _ = planted(task, n_graphs=0, coverage=1.0)
