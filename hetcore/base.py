@@ -34,7 +34,7 @@ from hetcore.data.ranges import Ranges, are_ranges, known_ranges, messages, shif
 from hetcore.data.text import listed, quoted
 from hetcore.display import estimator_html
 from hetcore.errors import DataError, MissingColumnsWarning, ModelFileError, UnfamiliarValuesWarning
-from hetcore.events import Callback, RoundEnd
+from hetcore.events import Callback, RoundEnd, as_callbacks
 from hetcore.parameters import Declared, Domain
 from hetcore.schema import Schema, State, Value, checked, parted
 from hetcore.targets import Problem
@@ -56,21 +56,38 @@ COLUMNS: Schema = {
 class _Scored:
     """Scores as scikit-learn's mixin beside it does; labels of pandas in another order than X are refused."""
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Return the share of classes y (n,) that are predicted from X, or R^2 of numbers, weighted by rows (n,).
+
+        Of a HetData y is read as `fit` reads it, by default from the data; instances without a label are left out.
 
         Raises
         ------
         DataError
-            If y or the weights are of pandas and have the index of X, or the ids of data, in another order.
+            If y or the weights are of pandas and have the index of X, or the ids of data, in another order, or there is
+            no label.
         """
+        if isinstance(X, HetData):
+            return self._score_of(X, y, sample_weight)
+        if y is None:
+            raise DataError("There is no y to compare predictions with: give score(X, y).")
         for name, each in (("y", y), ("sample_weight", sample_weight)):
-            # of data the ids are what an index could be
-            if isinstance(X, HetData):
-                check_index(each, X.id_series)
-            else:
-                check_aligned(X, **{name: each})
+            check_aligned(X, **{name: each})
         return super().score(X, y, sample_weight)
+
+    def _score_of(self, data: HetData, y: Any, sample_weight: Any) -> float:
+        # not at the top: whoever only predicts waits less for the import
+        from sklearn.metrics import accuracy_score, r2_score
+
+        # of data the ids are what an index could be
+        check_index(sample_weight, data.id_series)
+        given = data.with_target(data.y if y is None else y, getattr(self, "_task", None))
+        known, predicted = given.labelled, self.predict(data)
+        if not known.any():
+            raise DataError("There is no label to compare predictions with: give y, or data with labels.")
+        weights = None if sample_weight is None else np.asarray(sample_weight)[known]
+        metric = accuracy_score if isinstance(self, ClassifierMixin) else r2_score
+        return float(metric(given.y[known], predicted[known], sample_weight=weights))
 
 
 class ClassifierScore(_Scored, ClassifierMixin):
@@ -87,7 +104,7 @@ class Estimator(Declared, BaseEstimator):
     def _fit(self, callbacks: Iterable[Callback], *given: Any, **more: Any) -> Any:
         """Fit to what an adapter was given; a fit that fails, in a callback too, leaves the estimator as it was."""
         # what the estimator was before, so that an interrupted fit leaves no half of a model behind
-        callbacks, before = list(callbacks), dict(vars(self))
+        callbacks, before = as_callbacks(callbacks), dict(vars(self))
         try:
             self._check_parameters()
             if given and not isinstance(self, BoostedEstimator):

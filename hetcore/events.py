@@ -7,13 +7,13 @@ library knows of no user interface; progress bars, early stopping and the studio
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from hetcore.errors import ParameterError
 
-__all__ = ["Callback", "EarlyStopping", "ProgressBar", "RoundEnd"]
+__all__ = ["Callback", "EarlyStopping", "ProgressBar", "RoundEnd", "as_callbacks"]
 
 
 @dataclass(frozen=True)
@@ -54,6 +54,29 @@ class RoundEnd:
 
 
 Callback = Callable[[RoundEnd], "bool | None"]
+
+
+def as_callbacks(given: Any) -> list[Callback]:
+    """Return callbacks as a list.
+
+    Raises
+    ------
+    ParameterError
+        If they are no list, or one of them can't be called with an event.
+    """
+    if not isinstance(given, Iterable):
+        raise ParameterError(f"callbacks={_told(given)} is no list: give callbacks=[...], or leave it out for none.")
+    found = list(given)
+    for each in found:
+        # a class would be made anew of each event
+        if isinstance(each, type) or not callable(each):
+            cure = f"give {each.__name__}()" if isinstance(each, type) else "give a function, or hetcore.ProgressBar()"
+            raise ParameterError(f"callbacks has {_told(each)}, which takes no event after a round: {cure}.")
+    return found
+
+
+def _told(given: Any) -> str:
+    return f"the class {given.__name__}" if isinstance(given, type) else f"{given!r:.80}"
 
 
 class ProgressBar:

@@ -22,7 +22,7 @@ from hetcore.data import HetData
 from hetcore.data.identity import positions
 from hetcore.data.text import counted, listed, quoted
 from hetcore.errors import DataError, ParameterError
-from hetcore.events import Callback
+from hetcore.events import Callback, as_callbacks
 from hetcore.kernels.layout import MISSING_BIN
 from hetcore.parameters import Interval, OneOf, Whole
 from hetcore.schema import Part, Value
@@ -125,7 +125,7 @@ class Collective(BoostedEstimator):
         DataError
             If there is nothing to learn from, or no such graph.
         """
-        callbacks = list(callbacks)
+        callbacks = as_callbacks(callbacks)
         # whoever watches wants a prediction at each stage; else only the last one is inferred
         return self._fit(callbacks, data, y, graph, eval_y, watched=bool(callbacks))
 

@@ -68,6 +68,20 @@ def test_a_parameter_outside_its_domain_is_named_before_the_data_are_looked_at(n
         model.set_params(**{parameter: np.array([np.nan, -7.5])})._fit((), None)
 
 
+@EACH
+@pytest.mark.parametrize(
+    "given,words",
+    [
+        (hc.ProgressBar(), r"callbacks=<.*> is no list: give callbacks=\[\.\.\.\]"),
+        ([hc.ProgressBar], r"callbacks has the class ProgressBar, which takes no event .*: give ProgressBar\(\)"),
+        ([3], "callbacks has 3, which takes no event after a round: give a function"),
+    ],
+)
+def test_callbacks_that_are_none_are_refused_before_the_first_round(name, given, words):
+    with pytest.raises(ParameterError, match=words):
+        find(name)().fit(*model_files.given(name), callbacks=given)
+
+
 @pytest.mark.parametrize("name", [name for name in METHODS if not issubclass(find(name), base.BoostedEstimator)])
 def test_an_array_method_says_what_makes_arrays_of_data_and_asks_for_labels(name):
     data = hc.HetData({"t": pl.DataFrame({"id": ["a", "b"], "x": [1.0, 2.0]})}, target=(["a", "b"], [0.0, 1.0]))

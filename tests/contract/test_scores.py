@@ -1,0 +1,51 @@
+"""Scores of data: labels are read as a fit reads them, those that are missing are left out."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+import pytest
+from sklearn.metrics import accuracy_score, r2_score
+
+import hetcore as hc
+
+IDS = [f"i{k}" for k in range(40)]
+X = np.random.default_rng(0).normal(size=40)
+
+
+def _data(labels, task):
+    return hc.HetData({"t": pl.DataFrame({"id": IDS, "x": X})}, target=(IDS, labels), task=task)
+
+
+def test_numbers_of_data_are_scored_where_there_is_one():
+    y = X + np.random.default_rng(1).normal(size=40)
+    data = _data(np.where(np.arange(40) < 30, y, np.nan), "regression")
+    model = hc.GBCRegressor(n_iterations=3).fit(data)
+    expected = r2_score(y[:30], model.predict(data)[:30])
+    weights = np.arange(40.0)
+    assert model.score(data) == model.score(data, data.y) == expected
+    assert model.score(data, y) == r2_score(y, model.predict(data))
+    assert model.score(data, data.y, weights) == r2_score(y[:30], model.predict(data)[:30], sample_weight=weights[:30])
+
+
+@pytest.mark.parametrize("method", [hc.GBCClassifier, hc.MGBClassifier, hc.OneWeakLearnerClassifier])
+def test_classes_may_be_numbers_and_truth_values_as_in_a_fit(method):
+    y = (X > 0).astype(int)
+    y[::7] = 1 - y[::7]
+    data = _data([None if k > 30 else str(v) for k, v in enumerate(y)], "classification")
+    if method is hc.MGBClassifier:
+        data = data.with_graph("g", hc.Graph(pl.DataFrame({"source": IDS[1:], "target": IDS[:-1]})))
+    model = method(n_iterations=3).fit(data)
+    expected = accuracy_score(y.astype(str), model.predict(data))
+    assert model.score(data, y) == model.score(data, y.astype(str)) == expected
+    assert model.score(data) == accuracy_score(y[:31].astype(str), model.predict(data)[:31])
+
+
+def test_without_a_label_a_score_asks_for_some():
+    data = _data(X, "regression")
+    model = hc.GBCRegressor(n_iterations=2).fit(data)
+    with pytest.raises(hc.DataError, match="There is no label to compare predictions with: give y"):
+        model.score(data.with_target(None))
+    arrays = hc.HGBMRegressor(n_iterations=2).fit(X[:, None], X)
+    with pytest.raises(hc.DataError, match=r"There is no y to compare predictions with: give score\(X, y\)"):
+        arrays.score(X[:, None])
