@@ -65,17 +65,17 @@ def as_callbacks(given: Any) -> list[Callback]:
         If they are no list, or one of them can't be called with an event.
     """
     if not isinstance(given, Iterable):
-        raise ParameterError(f"callbacks={_told(given)} is no list: give callbacks=[...], or leave it out for none.")
+        raise ParameterError(f"callbacks={_shown(given)} is no list: give callbacks=[...], or leave it out for none.")
     found = list(given)
     for each in found:
         # a class would be made anew of each event
         if isinstance(each, type) or not callable(each):
             cure = f"give {each.__name__}()" if isinstance(each, type) else "give a function, or hetcore.ProgressBar()"
-            raise ParameterError(f"callbacks has {_told(each)}, which takes no event after a round: {cure}.")
+            raise ParameterError(f"callbacks has {_shown(each)}, which takes no event after a round: {cure}.")
     return found
 
 
-def _told(given: Any) -> str:
+def _shown(given: Any) -> str:
     return f"the class {given.__name__}" if isinstance(given, type) else f"{given!r:.80}"
 
 

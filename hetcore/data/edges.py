@@ -48,7 +48,7 @@ def read_edges(data: Any) -> RawEdges:
     DataError
         If it is none of them, or lacks what its form needs.
     """
-    data = as_table(data)
+    data = as_table(_listed_edges(data))
     if isinstance(data, pl.DataFrame):
         return _from_frame(data)
     # asked by name: networkx is not imported for those who have no graph of its
@@ -60,7 +60,27 @@ def read_edges(data: Any) -> RawEdges:
     if hasattr(graph, "edge_index") and hasattr(graph, "num_nodes"):
         return _from_sparse(range(int(graph.num_nodes)) if ids is None else ids, _indexed(graph))
     forms = "an edge list (source, target[, weight]), a networkx graph, (ids, scipy sparse matrix) or (ids, PyG graph)"
-    raise DataError(f"A graph can't be read from {type(data).__name__}: give {forms}.")
+    # of a pair it is the graph that is at fault
+    what = type(graph).__name__ if ids is None else f"(ids, {type(graph).__name__})"
+    raise DataError(f"A graph can't be read from {what}: give {forms}.")
+
+
+def _listed_edges(data: Any) -> Any:
+    """Return a list of tuples as a table of edges; anything else as it is, for lists of lists may be a matrix.
+
+    Raises
+    ------
+    DataError
+        If the edges are not all (source, target), or all (source, target, weight).
+    """
+    if not (isinstance(data, list) and data and all(isinstance(each, tuple) for each in data)):
+        return data
+    sizes = sorted({len(each) for each in data})
+    if sizes not in ([2], [3]):
+        cure = "give (source, target) for each, or (source, target, weight) for each"
+        raise DataError(f"The edges are of {listed(sizes)} values: {cure}.")
+    columns = zip(("source", "target", "weight"), zip(*data))
+    return pl.DataFrame([pl.Series(name, values, strict=False) for name, values in columns])
 
 
 def _from_frame(frame: pl.DataFrame) -> RawEdges:

@@ -33,11 +33,12 @@ class Graph:
 
     Parameters
     ----------
-    data : table, networkx graph, (ids, scipy sparse matrix), (ids, PyTorch Geometric graph) or such a graph alone
+    data : table, list of tuples, networkx graph, (ids, scipy sparse matrix), PyTorch Geometric graph or (ids, such a one)
         An edge list with the columns `source`, `target` and, if there is one, `weight` (or two columns in this order
-        beside a `weight`; three only where they have no names); a networkx graph, whose edge attribute `weight` counts
-        (1 where absent); ids and a matrix; or a graph with `edge_index` and perhaps `edge_weight` (or an
-        `edge_attr` of one number an edge), whose nodes without ids are "0", "1", ....
+        beside a `weight`; three only where they have no names); a list of (source, target) or (source, target, weight);
+        a networkx graph, whose edge attribute `weight` counts (1 where absent); ids and a matrix; or a graph with
+        `edge_index` and perhaps `edge_weight` (or an `edge_attr` of one number an edge), whose nodes without ids are
+        "0", "1", ....
     directed : bool, default=False
         Whether to keep which way each edge leads, for `neighbors`. All else sees the undirected graph.
     signed : bool, default=False

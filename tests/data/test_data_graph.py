@@ -23,11 +23,12 @@ def edge_set(graph: Graph) -> set[tuple]:
     return {(*sorted((a, b)), w) for a, b, w in graph.to_frame().rows()}
 
 
-def test_the_three_forms_give_the_same_graph():
+def test_the_forms_give_the_same_graph():
     networkx = nx.Graph()
     networkx.add_weighted_edges_from([("a", "b", 2.0), ("b", "c", 0.5)])
     matrix = scipy.sparse.csr_matrix(np.array([[0, 2, 0], [2, 0, 0.5], [0, 0.5, 0]]))
     graphs = [Graph(EDGES), Graph(networkx), Graph((["a", "b", "c"], matrix)), Graph((["a", "b", "c"], matrix.tocoo()))]
+    graphs += [Graph([("a", "b", 2.0), ("b", "c", 0.5)]), Graph(list(networkx.edges(data="weight")))]
     for graph in graphs:
         assert graph.ids.tolist() == ["a", "b", "c"] and graph.n_edges == 2 and not graph.findings
         assert_array_equal(graph.indptr, [0, 1, 3, 4])
@@ -160,9 +161,11 @@ def test_a_star_of_many_leaves():
 @pytest.mark.parametrize(
     ("given", "words"),
     [
-        ([("a", "b")], "can't be read from list"),
+        ([["a", "b"]], "can't be read from list"),
+        ([("a", "b"), ("b", "c", 2.0)], r"The edges are of 2, 3 values: give \(source, target\) for each, or"),
+        ([("a",)], "The edges are of 1 values"),
         (np.eye(2), "can't be read from ndarray"),
-        ((["a"], np.eye(1)), "can't be read from tuple"),
+        ((["a"], np.eye(1)), r"can't be read from \(ids, ndarray\)"),
         (pl.DataFrame({"a": ["x"]}), "columns 'a', which do not say what links what"),
         (pl.DataFrame({"a": ["x"], "b": ["y"], "c": [1], "d": [2]}), "name the ends 'source' and 'target'"),
         (EDGES.with_columns(weight=pl.lit([1])), "weight column 'weight' of type List"),
