@@ -33,7 +33,7 @@ class Graph:
 
     Parameters
     ----------
-    data : table, list of tuples, networkx graph, (ids, scipy sparse matrix), PyTorch Geometric graph or (ids, such a one)
+    data : table, list of tuples, networkx graph, (ids, scipy sparse matrix), PyTorch Geometric graph or (ids, such)
         An edge list with the columns `source`, `target` and, if there is one, `weight` (or two columns in this order
         beside a `weight`; three only where they have no names); a list of (source, target) or (source, target, weight);
         a networkx graph, whose edge attribute `weight` counts (1 where absent); ids and a matrix; or a graph with
