@@ -43,7 +43,17 @@ from studio.jobs.results import RunResult
 from studio.jobs.worker import GONE, NICENESS, PHASES, Worker
 from studio.messages import explained
 
-__all__ = ["FunctionTask", "Manager", "RunResult", "Status", "TrainingTask", "UnknownRunError", "background", "manager"]
+__all__ = [
+    "SOON",
+    "FunctionTask",
+    "Manager",
+    "RunResult",
+    "Status",
+    "TrainingTask",
+    "UnknownRunError",
+    "background",
+    "manager",
+]
 
 _DIED = "The training process ended by itself, often for lack of memory: use fewer rows, columns or rounds."
 _CUT_OFF = "Stopped in the middle of a round, so no model was kept."
@@ -199,11 +209,11 @@ class Manager:
         with self.changed:
             self.changed.wait_for(partial(self._jobs.begun, [*run_ids]), timeout)
 
-    def wait_ended(self, run_ids: Iterable[str], timeout: float) -> bool:
-        """Wait while all runs are about to end, at most `timeout` seconds; return whether all have ended."""
+    def wait_ended(self, run_ids: Iterable[str], timeout: float, soon: float = SOON) -> bool:
+        """Wait while all runs are foreseen to end `soon`, at most `timeout` seconds; return whether all have ended."""
         with self.changed:
             # A look costs as much as some rounds, and shows nothing new of what only predicts: soon is soon enough.
-            self.changed.wait_for(partial(self._jobs.end_or_go_on, [*run_ids], min(timeout, SOON)), timeout)
+            self.changed.wait_for(partial(self._jobs.end_or_go_on, [*run_ids], soon), timeout)
             return self._jobs.ended([*run_ids])
 
     def sweep(self) -> None:

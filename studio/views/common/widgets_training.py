@@ -313,7 +313,8 @@ class LiveTrainings:
                 bar.info("The first round is on its way.")
             self._remember_durations()
             if active:
-                self._page_at_end()
+                # Rounds are counted out in vain where a fit ends early: one that is short is waited for in any case.
+                self._page_at_end(soon=INSTANT if 0 < self._estimate(self.settings) < INSTANT else jobs.SOON)
 
         look()
 
@@ -329,12 +330,12 @@ class LiveTrainings:
             if active_now and self._kept.own:
                 progress.player(statuses, self._order)
 
-    def _page_at_end(self) -> None:
+    def _page_at_end(self, soon: float = jobs.SOON) -> None:
         """Draw the whole page once the trainings have ended, and wait for that where they only predict any more."""
         # A person who paused updates wants the charts to stand still.
         patience = 0.0 if st.session_state.get("hold") else FIRST
         # At once, not after one more look: that would draw the same twice.
-        if jobs.manager().wait_ended(self.runs.values(), patience):
+        if jobs.manager().wait_ended(self.runs.values(), patience, soon):
             self._remember_durations()
             st.rerun()
 
