@@ -3,9 +3,10 @@
 Kept of a column of numbers: least, 5% quantile, median, 95% quantile and greatest of at most 2,000 values, evenly
 spaced over the rows; an array counts as one column. Numbers are **far** from those of the training where more than half
 of them lie beyond its range by more than the width of this range; where most are ten times as large or as small, and
-at least 19 in 20 lie beyond the training's outer 5%; or where at least 20 of them differ, but all lie within a
-thirtieth of what the middle 90% of the training span. So a column in metres for kilometres is told, one in inches for
-centimetres hardly ever. `python -m tests.data.unit_cases` prints how often either way.
+at least 19 in 20 lie beyond the training's outer 5%, unless all are one number of its range (a column held still, for
+partial dependence, say); or where at least 20 of them differ, but all lie within a thirtieth of what the middle 90% of
+the training span. So a column in metres for kilometres is told, one in inches for centimetres hardly ever.
+`python -m tests.data.unit_cases` prints how often either way.
 
 Kept of a column of categories: the 64 commonest and the share of the others. Where others are less than a tenth of the
 training and nine tenths of five values or more, these are **unseen**; so are any that nothing of the training is, where
@@ -99,8 +100,8 @@ def are_far(known: list[float], given: list[float], n: int) -> bool:
         return False
     if not low - (high - low) <= most <= high + (high - low):
         return True
-    larger = most > middle
-    if n >= FEW and most * middle > 0 and not 0.1 < most / middle < 10.0:
+    larger, still = most > middle, given[0] == given[4] and low <= most <= high
+    if n >= FEW and not still and most * middle > 0 and not 0.1 < most / middle < 10.0:
         if (larger and given[1] > late) or (not larger and given[3] < early):
             return True
     return n >= MANY and 0.0 < given[4] - given[0] <= (late - early) / 30.0

@@ -145,6 +145,14 @@ def test_a_few_values_close_together_are_not_far_and_one_that_is_far_is():
     assert number_ranges(np.full((3, 1), np.nan)) == [None]
 
 
+def test_a_column_held_still_within_its_range_is_not_far():
+    known = number_ranges(np.random.default_rng(0).normal(size=(300, 1)))[0]
+    assert abs(known[2]) < 0.2 and known[0] < -2 < known[1]
+    assert not are_far(known, [-2.0] * 5, 300)
+    assert are_far(known, [-2.1, -2.0, -2.0, -2.0, -1.9], 300)
+    assert are_far(number_ranges(np.linspace(1, 50, 60)[:, None])[0], [0.02] * 5, 60)
+
+
 @pytest.mark.parametrize("method", METHODS)
 def test_a_column_in_another_unit_is_warned_of_with_its_source(method, tables):
     a, b, _ = tables
