@@ -18,7 +18,7 @@ from hetcore.errors import DataError, DataTypeError, ParameterError, UnfamiliarV
 
 __all__ = [
     "TAKES_ARRAYS", "as_numbers", "check_aligned", "check_arrays", "check_coverage", "check_names", "check_one_each",
-    "finite", "flag", "one_of", "remember_names", "rows_to_score_by", "validated", "whole",
+    "eval_pair", "finite", "flag", "one_of", "remember_names", "rows_to_score_by", "validated", "whole",
 ]  # fmt: skip
 
 NO_NUMBERS = "y has labels that are no numbers: give a number for each row."
@@ -212,10 +212,27 @@ def rows_to_score_by(estimator: Any, eval_set: tuple[ArrayLike, ArrayLike], **ch
     DataError
         If there is not one label a row.
     """
-    check_aligned(eval_set[0], y_eval_set=eval_set[1])
+    X, y = eval_pair(eval_set)
     # reset=False: the columns are compared with those of fit rather than learned anew
-    X, y = validated(estimator, eval_set[0], reset=False, **checks), np.asarray(unmasked(eval_set[1]))
+    X, y = validated(estimator, X, reset=False, **checks), np.asarray(unmasked(y))
     check_one_each(X, y)
+    return X, y
+
+
+def eval_pair(eval_set: Any) -> tuple[Any, Any]:
+    """Return X and y of an `eval_set` as they are.
+
+    Raises
+    ------
+    DataError
+        If it is no (X, y), but a list of such, say, or y has the index of X in another order.
+    """
+    is_pair = isinstance(eval_set, tuple | list) and len(eval_set) == 2 and not isinstance(eval_set[0], tuple)
+    if not is_pair:
+        size = f" of {len(eval_set):,}" if isinstance(eval_set, tuple | list) else ""
+        raise DataError(f"eval_set is a {type(eval_set).__name__}{size}: give (X, y), rows and their labels.")
+    X, y = eval_set
+    check_aligned(X, y_eval_set=y)
     return X, y
 
 

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from hetcore.base import Estimator, RegressorScore
-from hetcore.checks import check_aligned, check_names, finite, remember_names, whole
+from hetcore.checks import check_aligned, check_names, eval_pair, finite, remember_names, whole
 from hetcore.data.columns import unmasked
 from hetcore.data.text import quoted
 from hetcore.errors import DataError, ModelFileError, ParameterError, UnfamiliarValuesWarning
@@ -101,7 +101,7 @@ class Factorization(RegressorScore, Estimator):
         train, validation = self._divided(entries)
         parts = {"left_out": validation} if len(validation) else {}
         if eval_set is not None:
-            parts["held_out"] = entries_of(*eval_set, self._n_modes, self._book)[0]
+            parts["held_out"] = entries_of(*eval_pair(eval_set), self._n_modes, self._book)[0]
         return train, parts
 
     def _start(self, problem: tuple[Entries, dict[str, Entries]], epoch: Any = in_turn) -> FactorState:

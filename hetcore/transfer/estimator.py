@@ -19,7 +19,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from hetcore.base import ClassifierScore, Estimator
-from hetcore.checks import check_aligned, check_one_each, validated
+from hetcore.checks import check_aligned, check_one_each, eval_pair, validated
 from hetcore.data.columns import unmasked
 from hetcore.errors import DataError
 from hetcore.events import Callback
@@ -215,9 +215,9 @@ class TransferEstimator(ClassifierScore, TransferBase):
     def _held_out(self, eval_set: Any, classes: NDArray) -> Rows | None:
         if eval_set is None:
             return None
-        check_aligned(eval_set[0], y_eval_set=eval_set[1])
-        check_one_each(np.asarray(eval_set[0]), np.asarray(eval_set[1]))
-        X, y, _ = _labelled(*eval_set, None)
+        X, y = eval_pair(eval_set)
+        check_one_each(np.asarray(X), np.asarray(y))
+        X, y, _ = _labelled(X, y, None)
         X = self._like_fit(X)
         place = {label: k for k, label in enumerate(classes.tolist())}
         # a class that training lacks: -1, which counts as wrong

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from hetcore.base import RegressorScore
-from hetcore.checks import check_aligned, check_one_each
+from hetcore.checks import check_one_each, eval_pair
 from hetcore.errors import DataError
 from hetcore.numerics import root_mean_square
 from hetcore.parameters import Interval
@@ -66,8 +66,8 @@ class TransferRegressor(RegressorScore, Blend, TransferBase):
         domain, names = self._numbered(domain, len(values))
         held_out = None
         if eval_set is not None:
-            check_aligned(eval_set[0], y_eval_set=eval_set[1])
-            rows, labels = self._like_fit(eval_set[0]), _numbers(eval_set[1])
+            rows, labels = eval_pair(eval_set)
+            rows, labels = self._like_fit(rows), _numbers(labels)
             check_one_each(rows, labels)
             held_out = Rows(rows, (labels - self._centre) / self._unit)
         return TransferProblem(

@@ -80,6 +80,21 @@ def test_rows_of_a_transfer_whose_label_is_any_kind_of_missing_are_passed_over(n
 
 
 @pytest.mark.parametrize("name", [*ROWS, *FACTORIZATIONS])
+def test_an_eval_set_that_is_no_pair_is_refused_in_a_sentence(name, rows):
+    X, y = rows
+    if name in FACTORIZATIONS:
+        X = np.column_stack([np.arange(N) // 6, np.arange(N) % 6, np.zeros(N, int)])[:, : find(name)._n_modes]
+    for given, what in (
+        ([(X, y)], "list of 1"),
+        ((X, y, y), "tuple of 3"),
+        ([(X, y), (X, y)], "list of 2"),
+        (X, "ndarray"),
+    ):
+        with pytest.raises(hc.DataError, match=rf"eval_set is a {what}: give \(X, y\), rows and their labels"):
+            _model(name).fit(X, y, eval_set=given)
+
+
+@pytest.mark.parametrize("name", [*ROWS, *FACTORIZATIONS])
 def test_an_index_in_another_order_is_refused_and_the_same_or_none_is_taken(name, rows):
     X, y = rows
     if name in FACTORIZATIONS:
