@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import os
 import time
 from collections.abc import Callable, Mapping
 from types import SimpleNamespace
@@ -16,6 +17,7 @@ from hetcore import metrics, model_files
 from hetcore.data.identity import positions, text_array
 from hetcore.data.target import unlabelled
 from hetcore.errors import ParameterError
+from hetcore.parameters import SeedAndThreads
 from hetcore.player import Player
 from studio import forms, scenarios, uncertainty
 from studio.jobs import cluster
@@ -28,6 +30,9 @@ __all__ = ["ESTIMATORS", "FUNCTIONS", "find_estimator", "find_function", "perfor
 
 ESTIMATORS: dict[str, type] = {}
 """Estimators by class name beside those of hetcore; tests add theirs."""
+
+THREADS = min(os.cpu_count() or 1, 4)
+"""Of a training whose bits do not depend on them: where cores are free it ends sooner, and it is nice to all others."""
 
 # A list, so that a task can name nothing else, whatever is in it.
 FUNCTIONS: set[str] = {
@@ -109,7 +114,9 @@ def _call(task: FunctionTask, player: Player) -> RunResult:
 
 def _train(task: TrainingTask, player: Player) -> RunResult:
     started = time.perf_counter()
-    model = find_estimator(task.estimator)(**task.params)
+    kind = find_estimator(task.estimator)
+    threads = {"n_jobs": THREADS} if issubclass(kind, SeedAndThreads) and "n_jobs" not in task.params else {}
+    model = kind(**task.params, **threads)
     # A run may be submitted paused; it may also be stopped before its first round.
     if player.wait():
         return RunResult(stopped=True)
@@ -121,6 +128,8 @@ def _train(task: TrainingTask, player: Player) -> RunResult:
         gathered = _fit_whole(model, task, player)
     else:
         gathered = _fit_data(model, task, player)
+    if threads:  # the model's file is of what was asked for, on whatever machine
+        model.set_params(n_jobs=None)
     return RunResult(**gathered, **_learned(model), stopped=player.stopped, seconds=time.perf_counter() - started)
 
 

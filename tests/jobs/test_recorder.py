@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose
 
 from datasets.planted.generator import make_heterogeneous
 from hetcore.player import Player
-from studio.jobs import recorder
+from studio.jobs import recorder, worker_tasks
 from studio.jobs.job import TrainingTask
 from studio.jobs.worker_tasks import perform
 
@@ -62,3 +62,14 @@ def test_within_a_limit_those_with_a_hidden_label_come_first(monkeypatch):
 
 def test_as_printed_nothing_is_recorded():
     assert result_of(planted("regression"), "regression", as_printed=True).additions is None
+
+
+@pytest.mark.parametrize("task", METHODS)
+def test_the_file_and_the_numbers_are_those_of_one_thread_whatever_cores_there_are(task, monkeypatch):
+    data, results = planted(task), []
+    for threads in (1, 3):
+        monkeypatch.setattr(worker_tasks, "THREADS", threads)
+        results.append(result_of(data, task))
+    one, three = results
+    assert one.model == three.model and one.predictions.equals(three.predictions)
+    assert one.contributions.equals(three.contributions)

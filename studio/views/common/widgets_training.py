@@ -13,6 +13,7 @@ ids are in the session and in the URL.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -314,7 +315,7 @@ class LiveTrainings:
             self._remember_durations()
             if active:
                 # Rounds are counted out in vain where a fit ends early: one that is short is waited for in any case.
-                self._page_at_end(soon=INSTANT if 0 < self._estimate(self.settings) < INSTANT else jobs.SOON)
+                self._page_at_end(soon=math.inf if 0 < self._estimate(self.settings) < INSTANT else jobs.SOON)
 
         look()
 
