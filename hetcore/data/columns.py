@@ -78,8 +78,13 @@ def _with_categories(data: Any) -> Any:
 
 
 def _as_category(values: Any) -> Any:
-    """Return a column of pandas with its categories as text where they are numbers, as it is where it has none."""
-    if type(values.dtype).__name__ != CATEGORICAL or values.cat.categories.dtype.kind not in "iuf":
+    """Return a column of pandas with its categories as text where they are numbers or ranges, as it is without any."""
+    if type(values.dtype).__name__ != CATEGORICAL:
+        return values
+    # of pandas.cut: polars has no type for them
+    if type(values.cat.categories.dtype).__name__ == "IntervalDtype":
+        return values.cat.rename_categories([str(each) for each in values.cat.categories])
+    if values.cat.categories.dtype.kind not in "iuf":
         return values
     texts = as_text(pl.Series(values.cat.categories.to_numpy())).to_list()
     return values.cat.rename_categories(texts)

@@ -235,9 +235,12 @@ class WhatIf(LabelNoise):
         Raises
         ------
         DataError
-            If no record belongs to an instance.
+            If no record belongs to an instance, or the source is no `Source`.
         """
         check_name("source", name)
+        if not isinstance(source, Source):
+            kind = type(source).__name__
+            raise DataError(f"Source {quoted(name)} is of type {kind}: give hetcore.Source(ids, table without ids).")
         # records of unknown ids are left out: adding an instance would move all results
         place = positions(source.id_series, self.id_series)
         known = np.flatnonzero(place >= 0)
@@ -258,8 +261,16 @@ class WhatIf(LabelNoise):
         )
 
     def with_graph(self: HetData, name: str, graph: Graph) -> HetData:
-        """Add a graph, or replace the one of this name; edges to ids not in `ids` are left out and reported."""
+        """Add a graph, or replace the one of this name; edges to ids not in `ids` are left out and reported.
+
+        Raises
+        ------
+        DataError
+            If the graph is no `Graph`.
+        """
         check_name("graph", name)
+        if not isinstance(graph, Graph):
+            raise DataError(f"Graph {quoted(name)} is of type {type(graph).__name__}: give hetcore.Graph(edges).")
         aligned = graph.aligned(self.id_series)
         findings = [finding.within(f"graph {quoted(name)}") for finding in graph.findings]
         lost = graph.n_edges - aligned.n_edges

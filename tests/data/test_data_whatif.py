@@ -308,6 +308,10 @@ def test_sources_and_graphs_are_added_by_id(data):
     assert edge_keys(data.with_graph("new", graph).graphs["new"]) == {("i0", "i1")}
     with pytest.raises(DataError, match="no id in common"):
         data.with_source("far", hc.Source(["p"], pl.DataFrame({"q": [1]})))
+    with pytest.raises(DataError, match=r"Source 'b' is of type DataFrame: give hetcore\.Source\(ids, table"):
+        data.with_source("b", pl.DataFrame({"id": ["i0"], "q": [1]}))
+    with pytest.raises(DataError, match=r"Graph 'g' is of type list: give hetcore\.Graph\(edges\)"):
+        data.with_graph("g", [("i0", "i1")])
 
 
 def test_steps_are_the_calls_that_were_made(data):

@@ -92,6 +92,14 @@ def test_ids_of_pandas_with_gaps_and_of_mixed_types_are_as_written():
     assert hc.Source(pd.array([7, 8], dtype="Int64").tolist(), pd.Series([1, 2])).ids.tolist() == ["7", "8"]
 
 
+def test_ranges_of_pandas_cut_are_categories():
+    pd = pytest.importorskip("pandas")
+    table = pd.DataFrame({"id": IDS, "x": pd.cut([1.0, np.nan, 3.0], [0, 2, 4])})
+    data = hc.HetData({"t": table}, target=pd.DataFrame({"id": IDS, "y": pd.cut([1.0, 3.0, np.nan], [0, 2, 4])}))
+    assert data.sources["t"].frame["x"].cast(pl.String).to_list() == ["(0, 2]", None, "(2, 4]"]
+    assert data.y.tolist() == ["(0, 2]", "(2, 4]", None]
+
+
 def test_pandas_without_pyarrow(monkeypatch):
     table = pandas_frame()
     expected = hc.HetData({"one": plain()}).digest()
