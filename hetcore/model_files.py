@@ -47,6 +47,9 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
         If the file can't be written.
     """
     content, path = dumps(model), Path(path)
+    # said of the folder: else the sentence is of the draft, which nobody has heard of
+    if not path.parent.is_dir():
+        raise FileNotFoundError(f"There is no folder {str(path.parent)!r}: make it, or give another path.")
     # a hidden draft beside it, on the same disk: only there a replace is one step
     draft = path.with_name(f".{secrets.token_hex(8)}.tmp")
     try:

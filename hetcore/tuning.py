@@ -174,8 +174,9 @@ def cross_validate(
     ParameterError
         If a parameter is unknown or outside its domain; every setting is checked before the first fit.
     DataError
-        If there are too few labels, or classes with labels, for the folds.
+        If there are too few labels, or classes with labels, for the folds, or the data are no HetData.
     """
+    _check_given(estimator, data)
     settings = list(_settings(estimator, data, grid))
     models = [_model(estimator, setting, n_iterations) for setting in settings]
     # True is a whole number in Python
@@ -241,6 +242,19 @@ def _check_classes(y: NDArray, fold: NDArray, n_folds: int) -> None:
             raise DataError(f"{few}, or none that the fold has: label two or more of each class.")
 
 
+def _check_given(estimator: Any, data: Any) -> None:
+    from hetcore.base import BoostedEstimator, Estimator, check_het_data
+
+    if isinstance(estimator, type):
+        raise ParameterError(f"The estimator is a class: give {estimator.__name__}().")
+    if not isinstance(estimator, BoostedEstimator):
+        name = type(estimator).__name__
+        if isinstance(estimator, Estimator):
+            raise ParameterError(f"{name} takes arrays, not a HetData: scikit-learn's GridSearchCV tunes it.")
+        raise ParameterError(f"{name} is not fitted round by round: give an estimator of hetcore.")
+    check_het_data(data, "cross_validate")
+
+
 def _settings(estimator: Any, data: HetData, grid: Grid | Sequence[Grid] | None) -> Iterator[dict[str, Any]]:
     known = estimator.get_params(deep=False)
     if grid is None:
@@ -248,6 +262,8 @@ def _settings(estimator: Any, data: HetData, grid: Grid | Sequence[Grid] | None)
         used = ("lambda0", "lambda1") if data.graphs else ("lambda0",)
         grid = {name: DEFAULT_GRID[name] for name in used if name in known}
     for each in [grid] if isinstance(grid, Mapping) else grid:
+        if not isinstance(each, Mapping):
+            raise ParameterError(f"The grid holds {each!r}, no mapping: give {{name: [value, ...]}} or several.")
         for name, values in each.items():
             _check_values(name, values, known)
         yield from (dict(zip(each, combined)) for combined in product(*each.values()))
@@ -267,13 +283,6 @@ def _model(estimator: Any, setting: Mapping[str, Any], n_iterations: int | None)
     """Return an estimator of one setting, its parameters checked."""
     from sklearn.base import clone
 
-    from hetcore.base import BoostedEstimator, Estimator
-
-    if not isinstance(estimator, BoostedEstimator):
-        name = type(estimator).__name__
-        if isinstance(estimator, Estimator):
-            raise ParameterError(f"{name} takes arrays, not a HetData: scikit-learn's GridSearchCV tunes it.")
-        raise ParameterError(f"{name} is not fitted round by round: give an estimator of hetcore.")
     model = clone(estimator).set_params(**setting)
     if n_iterations is not None:
         model.set_params(n_iterations=n_iterations)

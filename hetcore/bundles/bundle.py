@@ -254,6 +254,8 @@ def _facts(model: Any, data: Any, given: Mapping[str, Any], predicted: Any) -> F
 
 def _write(path: Path, content: bytes) -> None:
     """Write a file whole or not at all."""
+    if not path.parent.is_dir():
+        raise FileNotFoundError(f"There is no folder {str(path.parent)!r}: make it, or give another path.")
     # A draft beside it, for a rename is whole only within one disk.
     draft = path.with_name(f".{secrets.token_hex(8)}.tmp")
     try:

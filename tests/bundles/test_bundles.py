@@ -77,6 +77,8 @@ def test_what_is_pinned_can_be_installed_together_and_lacks_nothing(also):
 
 def test_a_zip_has_data_code_versions_model_report_and_wheel(data, model, tmp_path):
     path = hc.export(model, data, tmp_path / "run.zip")
+    with pytest.raises(FileNotFoundError, match=r"There is no folder '.*nowhere': make it"):
+        hc.export(model, data, tmp_path / "nowhere" / "run.zip")
     files = unzipped(path)
     assert files["requirements.txt"].decode().startswith(f"./{wheel()[0]}\ncatboost==")
     assert "pip install -r requirements.txt" in files["README.txt"].decode()

@@ -62,6 +62,11 @@ def test_saving_over_a_file_is_all_or_nothing(model, tmp_path, monkeypatch):
     assert [entry.name for entry in tmp_path.iterdir()] == ["m"]
 
 
+def test_a_folder_that_is_not_there_is_named(model, tmp_path):
+    with pytest.raises(FileNotFoundError, match=r"There is no folder '.*nowhere': make it"):
+        save(model, tmp_path / "nowhere" / "m.hetcore")
+
+
 def test_the_file_is_on_the_disk_before_it_gets_its_name(model, tmp_path, monkeypatch):
     calls, sync, replace = [], os.fsync, os.replace
 

@@ -262,6 +262,12 @@ def test_what_else_is_refused():
     data, _ = planted("regression", n=30)
     with pytest.raises(ParameterError, match="JoinedSVM is not fitted round by round"):
         cross_validate(JoinedSVM(), data, {})
+    with pytest.raises(ParameterError, match=r"The estimator is a class: give GBCRegressor\(\)"):
+        cross_validate(hc.GBCRegressor, data)
+    with pytest.raises(ParameterError, match="The grid holds 'lambda0', no mapping: give"):
+        cross_validate(hc.GBCRegressor(), data, ["lambda0"])
+    with pytest.raises(hc.DataError, match="cross_validate takes a HetData, not DataFrame"):
+        cross_validate(hc.GBCRegressor(), data.sources[data.source_names[0]].frame)
     with pytest.raises(ParameterError, match="HLR takes arrays, not a HetData: scikit-learn's GridSearchCV tunes it"):
         cross_validate(hc.HLR(), data, {})
     with pytest.raises(ParameterError, match="n_iterations=0 must be"):
