@@ -15,7 +15,7 @@ from studio import session
 from studio.jobs.job import Status
 from studio.scenarios import apply
 from studio.views.common.training import operations_of
-from studio.views.consensus import without, words
+from studio.views.consensus import widgets, without, words
 from studio.views.consensus.widgets import figures_of, wrong_first
 from studio.views.consensus.widgets_without import standing
 
@@ -43,13 +43,25 @@ def test_a_lambda_is_reported_with_the_loss_that_chose_it():
     detail = {"choices": {"lambda0": 0.0}, "paths": {"lambda0": [(0.0, 0.5), (0.3, 0.7), (1.0, 0.6)]}}
     assert words.why(detail) == ["λ0 = 0, chosen out of fold: the left-out loss is 0.5, and 0.6 at 1."]
     assert words.why({"choices": {"lambda0": 0.3}}) == []
-    assert "explain nothing" in words.why({"graphs_explain_nothing": True})[0]
+    # Not "of the labels": a view that smooths along the same links may be among the heaviest.
+    assert "explain nothing of what the views miss" in words.why({"graphs_explain_nothing": True})[0]
 
 
 def test_the_chosen_lambda_is_marked_on_its_path():
     detail = {"choices": {"lambda1": 1.0}, "paths": {"lambda1": [(0.0, 0.5), (0.3, 0.4), (1.0, 0.3)]}}
     line, star = words.path_figure(detail, "lambda1")["data"]
     assert list(line["y"]) == [0.5, 0.4, 0.3] and star["x"] == [2.0] and star["y"] == [0.3]
+
+
+def test_a_view_has_one_colour_in_bars_and_lines():
+    views = {f"view {k}": 0.01 * (k + 1) for k in range(12)}
+    parts = {name: {"a": weight} for name, weight in views.items()}
+    drawn = words.dealt_figure({"views": views, "dealt": parts}, ["a", "b"])
+    bars = {each["name"]: each["marker"]["color"] for each in drawn["data"]}
+    event = SimpleNamespace(index=0, detail={"views": views})
+    lines = {each["name"]: each["line"]["color"] for each in widgets._view_weights([event])["data"]}
+    assert len(lines) == words.MOST_LINES and lines.items() <= bars.items()
+    assert len(set(bars.values())) == len(bars) == words.MOST_VIEWS + 1
 
 
 def test_the_heaviest_views_are_reported_and_the_rest_is_one():

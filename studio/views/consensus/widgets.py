@@ -22,8 +22,6 @@ __all__ = [
     "wrong_first",
 ]  # fmt: skip
 
-MOST_LINES, FAINT = 6, 0.005
-"""Views whose weights are drawn by round, and the weight from which one is worth a line."""
 WORST_FIRST = "Those predicted worst come first; type to search."
 """Of a list in the order of `wrong_first`."""
 
@@ -95,7 +93,7 @@ def _weights(events: Sequence[Any], before: Sequence[Any], order: Sequence[str])
 def _view_weights(events: Sequence[Any]) -> dict[str, Any]:
     """Draw the weights of the views that are the heaviest now."""
     last = events[-1].detail["views"]
-    heavy = [name for name in sorted(last, key=lambda name: -last[name]) if last[name] > FAINT][:MOST_LINES]
+    heavy = words.heaviest(last)
     found = by_name(events, lambda event: {name: event.detail["views"].get(name, np.nan) for name in heavy})
     return figure(found, {}, ("round", "weight of a view"), words.slots(list(last), heavy))
 
@@ -173,9 +171,7 @@ def views(drawn: Mapping[str, Any], events: Sequence[Any], data: HetData) -> Non
         return
     st.caption("Which views a source's weight comes from: all bars together are the consensus, 1.", help=words.VIEWS)
     names = [*data.source_names, *(f"graph {name}" for name in data.graph_names)]
-    parts = words.dealt(last)
-    names_drawn = [name for name in names if any(name in part for part in parts.values())]
-    live_chart(basic.stacked(parts, "part of the consensus", names_drawn), "live_dealt", len(events))
+    live_chart(words.dealt_figure(last, names), "live_dealt", len(events))
     left, right = st.columns(2)
     with left:
         st.caption("Weights of the heaviest views by round", help=words.VIEWS)

@@ -9,11 +9,13 @@ import numpy as np
 
 from hetcore.figures import basic
 
-__all__ = ["MOST_VIEWS", "OTHERS", "dealt", "path_figure", "slots", "why"]
+__all__ = ["MOST_VIEWS", "OTHERS", "dealt", "dealt_figure", "heaviest", "path_figure", "slots", "why"]
 
 SYMBOLS = {"lambda0": "λ0", "lambda1": "λ1"}
 MOST_VIEWS = 8
 """Views with a colour of their own."""
+MOST_LINES, FAINT = 6, 0.005
+"""Views whose weights are drawn by round, and the weight from which one is worth a line."""
 OTHERS = "other views"
 VIEWS = (
     "A view is one way to look at the data, by one kind of learner. **Labels near in** a table: the known labels of "
@@ -29,7 +31,8 @@ def why(detail: Mapping[str, Any]) -> list[str]:
     paths, choices = detail.get("paths", {}), detail.get("choices", {})
     found = [_because(SYMBOLS[name], path, choices[name]) for name, path in paths.items() if name in choices]
     if detail.get("graphs_explain_nothing"):
-        found.append("The graphs explain nothing of the labels, so λ1 has nothing to smooth along.")
+        # A graph's weight is of what the views leave over: one that smooths columns along its links may be heavy.
+        found.append("The graphs explain nothing of what the views miss, so λ1 has nothing to smooth along.")
     return found
 
 
@@ -72,6 +75,24 @@ def slots(names: Sequence[str], shown: Sequence[str]) -> list[str]:
         taken[SLOTS[free % len(SLOTS)]] = name
     # Places that nobody has keep a name that no view has.
     return [taken.get(k, f"\0{k}") for k in range(max(SLOTS) + 1)]
+
+
+def heaviest(views: Mapping[str, float]) -> list[str]:
+    """Return the views whose weights are drawn by round, the heaviest first."""
+    return [name for name in sorted(views, key=lambda name: -views[name]) if views[name] > FAINT][:MOST_LINES]
+
+
+def dealt_figure(detail: Mapping[str, Any], order: Sequence[str]) -> dict[str, Any]:
+    """Draw by source and graph of `order` which views its share comes from, each in the colour of its line."""
+    parts = dealt(detail)
+    names = [name for name in order if any(name in part for part in parts.values())]
+    found = basic.stacked(parts, "part of the consensus", names)
+    places = slots(list(detail["views"]), heaviest(detail["views"]))
+    lines = {name: basic.COLOURS[place] for place, name in enumerate(places) if name in parts}
+    free = iter([colour for colour in basic.COLOURS if colour not in lines.values()])
+    for bar in found["data"]:
+        bar["marker"]["color"] = lines.get(bar["name"]) or next(free)
+    return found
 
 
 def dealt(detail: Mapping[str, Any]) -> dict[str, dict[str, float]]:
