@@ -88,6 +88,19 @@ def test_what_a_person_left_running_is_stopped(asked):
     asked.stop.assert_called_once_with("other", "anna")
 
 
+def _waiting():
+    from studio.views.common import widgets_progress
+
+    widgets_progress.ahead(iter(["mine", "beside"]), "anna")
+
+
+@pytest.mark.parametrize("state, words", [("running", "those beside it"), ("queued", "trainings of other people")])
+def test_a_training_says_what_it_waits_for(asked, state, words):
+    asked.runs.return_value = [Status("mine", "queued"), Status("beside", state)]
+    page = _drawn(asked, "queued", _waiting)
+    assert [caption.value for caption in page.caption] == [f"It waits for {words}."]
+
+
 def _comparison():
     from studio.jobs import manager
     from studio.views.common import widgets_chance, widgets_task

@@ -65,10 +65,12 @@ def outcomes(live: Any) -> None:
 
 def ahead(runs: Iterable[str], owner: str) -> None:
     """Say what a queued training waits for, and offer to stop what the person left running elsewhere than in `runs`."""
-    manager = jobs.manager()
-    others = [each for each in manager.runs(owner) if each.active and each.run_id not in runs]
+    manager, runs = jobs.manager(), list(runs)
+    active = [each for each in manager.runs(owner) if each.active]
+    others = [each for each in active if each.run_id not in runs]
     if not others:
-        st.caption("It waits for trainings of other people.")
+        beside = any(each.run_id in runs and each.state != "queued" for each in active)
+        st.caption("It waits for those beside it." if beside else "It waits for trainings of other people.")
     for status in others[:AHEAD]:
         text = _task_text(manager.task(status.run_id, owner, watch=False), status)
         with st.container(horizontal=True, vertical_alignment="center"):
