@@ -115,7 +115,11 @@ def test_a_corrupted_source_is_reported_beside_the_run_before(page):
 
 def test_eta_is_the_formulas_or_by_hand(page):
     assert page.select_slider(key="eta").value == 0.1  # before a training: where few rows leave it
+    # Nobody is told to choose what is chosen.
+    asked, said = "Train with η “by left-out rows”", [caption.value for caption in page.caption]
+    assert any("once it is measured" in each for each in said) and not any(asked in each for each in said)
     page.selectbox(key="eta_rule").set_value("linear").run()
+    assert any(asked in caption.value for caption in page.caption)
     assert page.select_slider(key="eta").value == 10.0  # 100 n_T / n_S = 7.5
     page.select_slider(key="eta").set_value(20.0).run()
     assert page.selectbox(key="eta_rule").value == "by hand"  # who moves the slider means it

@@ -202,7 +202,9 @@ def eta_control(n_target: int, n_source: int, path: Path | None) -> str | float:
     figure = figures.eta_scale(here, marks, (path.etas, path.losses) if path else None)
     chart(figure, "eta_scale", "η on its scale" if here is None else f"η = {here:.3g} on its scale")
     st.caption(f"n_T = {n_target:,} target examples, n_S = {n_source:,} source rows.")
-    st.caption(escape(story(path)) if path else "Train with η “by left-out rows” to see its curve here.")
+    how = "η’s curve stands here once it is measured, at the start of a training."
+    how = how if rule == "auto" else "Train with η “by left-out rows” to see its curve here."
+    st.caption(escape(story(path)) if path else how)
     return float(value) if rule == "by hand" else rule
 
 
