@@ -26,8 +26,8 @@ CARDS = (
      "few.", DATA, "Bring your data"),
 )  # fmt: skip
 FIRST = (
-    f"A fifth of the labels is known, and **{session.OPENING['noisy']}** is made noisy: press Train, and watch the "
-    "error fall and the noisy table lose its weight."
+    f"Train hides all but a fifth of the labels and makes **{session.OPENING['noisy']}** noisy: watch the error fall, "
+    "and the noisy table lose its weight."
 )
 READINESS = {
     "starting": "Starting the training process. You can press Train already.",
