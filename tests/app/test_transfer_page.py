@@ -113,6 +113,20 @@ def test_a_corrupted_source_is_reported_beside_the_run_before(page):
     assert "with 80% of the labels of near flipped" in text and text.count("error") == 3
 
 
+@pytest.mark.slow
+def test_a_change_trains_the_methods_that_it_is_of_and_the_others_stand(page):
+    page = trained(page)
+    before = page.session_state["live Transfer"].runs
+    page.select_slider(key="eta").set_value(20.0).run()
+    page = again(page)
+    after = page.session_state["live Transfer"].runs
+    assert [label for label in after if after[label] != before[label]] == ["Weighted MultiSource"]
+    said = page.success[0].value
+    assert said.startswith("Weighted MultiSource") and said.count("error") == 1
+    page = trained(page)  # pressed without a change, all are trained anew
+    assert not set(page.session_state["live Transfer"].runs.values()) & set(after.values())
+
+
 def test_eta_is_the_formulas_or_by_hand(page):
     assert page.select_slider(key="eta").value == 0.1  # before a training: where few rows leave it
     # Nobody is told to choose what is chosen.

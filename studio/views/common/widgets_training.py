@@ -189,7 +189,8 @@ class LiveTrainings:
         changed = kept is not None and kept.settings != settings
         if kept and kept.settings == settings:
             kept.screen = {key: value for key, value in values().items() if key != LESSON}, session.operations()
-        estimate = self._estimate(settings)
+        standing = self._standing(settings) if changed else {}
+        estimate = self._estimate({label: each for label, each in settings.items() if label not in standing})
         # Nothing known of how long it takes is no reason to say "0.1 s".
         seconds = f" (about {max(estimate, 0.1):.1f} s)" if estimate else ""
         text = f"Train with these settings{seconds}" if changed else "Train"
@@ -211,7 +212,8 @@ class LiveTrainings:
         quick = changed and kept.own and 0 < estimate < INSTANT
         if able and (asked or quick):
             self.stop()
-            self._start(settings, paused=stepped)
+            # Who goes step by step sees all of them from their first round.
+            self._start(settings, paused=stepped, standing={} if stepped else standing)
         elif changed and not busy:
             changes = escape(progress.changes(kept.settings, settings))
             st.info(f"What is shown was trained with other settings: {changes}. {WAIT}")
@@ -228,18 +230,29 @@ class LiveTrainings:
             for label, setting in settings.items()
         )
 
-    def _start(self, settings: dict[str, Setting], paused: bool) -> None:
+    def _standing(self, settings: Mapping[str, Setting]) -> dict[str, str]:
+        """Return the finished runs of one's own whose settings stay: trained again they would come to the same."""
+        kept = self._kept
+        if kept is None or not kept.own:
+            return {}
+        same = {label: run for label, run in kept.runs.items() if settings.get(label) == kept.settings[label]}
+        return {label: run for label, run in same.items() if jobs.manager().status(run).state == "finished"}
+
+    def _start(self, settings: dict[str, Setting], paused: bool, standing: Mapping[str, str]) -> None:
         current, kept = self._current, self._kept
         runs: dict[str, str] = {}
         try:
             for label, setting in settings.items():
+                if label in standing:
+                    runs[label] = standing[label]
+                    continue
                 more = {"paused": paused, "label": label, "within": session.folders()}
                 runs[label] = submit(
                     self.page, setting, current.data, current.recipe, current.title, owner=self._owner, **more
                 )
         except ValueError as error:
             for run in runs.values():
-                jobs.manager().stop(run)
+                jobs.manager().stop(run)  # without effect on one that stands
             st.error(escape(error))
             return
         kept = kept if kept and kept.own else None
@@ -315,7 +328,8 @@ class LiveTrainings:
             self._remember_durations()
             if active:
                 # Rounds are counted out in vain where a fit ends early: one that is short is waited for in any case.
-                self._page_at_end(soon=math.inf if 0 < self._estimate(self.settings) < INSTANT else jobs.SOON)
+                going = {label: each for label, each in self.settings.items() if statuses[label].active}
+                self._page_at_end(soon=math.inf if 0 < self._estimate(going) < INSTANT else jobs.SOON)
 
         look()
 
