@@ -13,8 +13,8 @@ from studio.runs.run import Run
 
 __all__ = ["downloads", "example_of", "label", "metric", "result", "rounds", "table", "unfinished", "weights"]
 
-LAMBDAS = {"lambda0": "λ0", "lambda1": "λ1"}
-"""What tells trainings of the consensus apart most often, by parameter."""
+LETTERS = {"lambda0": "λ0", "lambda1": "λ1", "eta": "η"}
+"""What tells trainings of the same method apart most often, by parameter."""
 
 
 def label(run: Run) -> str:
@@ -61,19 +61,19 @@ def example_of(run: Run) -> str | None:
 
 
 def table(runs: Iterable[Run]) -> pl.DataFrame:
-    """Return one row a run: name, error or RMSE, when (UTC), data, method, rounds, λ0 and λ1 where any has, status."""
+    """Return one row a run: name, error or RMSE, when (UTC), data, method, rounds, letters that any has, status."""
     rows = [_row(run) for run in runs]
     # What one looks for first, for a phone shows two columns.
-    names = ("name", "result", "when (UTC)", "data", "method", "rounds", *LAMBDAS.values(), "status")
+    names = ("name", "result", "when (UTC)", "data", "method", "rounds", *LETTERS.values(), "status")
     made = pl.DataFrame(rows, schema=dict.fromkeys(names, pl.String) | {"rounds": pl.Int64}, orient="row")
-    return made.drop(name for name in LAMBDAS.values() if made.height and not made[name].count())
+    return made.drop(name for name in LETTERS.values() if made.height and not made[name].count())
 
 
 def _row(run: Run) -> tuple[Any, ...]:
     when = f"{run.created:%Y-%m-%d %H:%M}"
     given = run.settings.get("params") or {}
-    lambdas = (None if given.get(name) is None else shown(given[name], 12) for name in LAMBDAS)
-    return label(run), result(run), when, shown(run.dataset), shown(run.method), rounds(run), *lambdas, run.status
+    letters = (None if given.get(name) is None else shown(given[name], 12) for name in LETTERS)
+    return label(run), result(run), when, shown(run.dataset), shown(run.method), rounds(run), *letters, run.status
 
 
 def result(run: Run) -> str:

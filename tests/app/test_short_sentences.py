@@ -56,10 +56,13 @@ def run(method, **params):
     return Run("anna", "Consensus", method, "Films", settings={"params": params})
 
 
-def test_runs_have_a_column_of_each_lambda():
+def test_runs_have_a_column_of_each_letter():
     made = table.table([run("GBCRegressor", lambda0=0.3, lambda1="auto"), run("HMF")])
     assert made["λ0"].to_list() == ["0.3", None] and made["λ1"].to_list() == ["auto", None]
-    assert "λ0" not in table.table([run("HMF")]).columns
+    assert not {"λ0", "η"} & {*table.table([run("HMF")]).columns}
+    # Runs of one method and data, which have the same name, differ in it alone.
+    moved = table.table([run("WeightedMultiSourceTrAdaBoostClassifier", eta=eta) for eta in ("auto", 20.0)])
+    assert moved["η"].to_list() == ["auto", "20.0"] and "λ0" not in moved.columns
 
 
 def test_one_curve_has_a_legend():
