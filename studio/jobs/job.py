@@ -211,6 +211,7 @@ class Job:
     _since: float | None = None
     _seconds: float = 0.0
     _due: float | None = None
+    _first: float = 0.0
 
     def leave_queue(self, now: float) -> None:
         """Note that a process takes the run."""
@@ -268,7 +269,10 @@ class Job:
     def _foresee(self, now: float) -> None:
         """Estimate the end, in seconds of the run, from the rounds so far; a later end than told before is not told."""
         seconds, rounds = self._elapsed(now), len(self.events)
-        due = seconds / rounds * max(rounds, getattr(self.events[-1], "total", 0))
+        if rounds == 1:
+            self._first = seconds  # data were read and encoded in it, and no other round takes so long
+            return
+        due = seconds + (seconds - self._first) / (rounds - 1) * max(0, getattr(self.events[-1], "total", 0) - rounds)
         # Rounds differ in length, and a time left that jumps up reads like a fault.
         self._due = due if self._due is None else min(due, self._due)
 

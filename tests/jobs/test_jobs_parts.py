@@ -62,17 +62,27 @@ def test_the_time_left_never_counts_up():
             job.take_message("round", RoundEnd("TinyRegressor", len(job.events), 6, {"train": 1.0}), float(second))
         left = job.status(float(second), 0, "queued").seconds_left
         remaining += [] if left is None else [left]
-    assert remaining[0] == 5.0 and remaining == sorted(remaining, reverse=True) and remaining[-1] == 0.0
+    assert remaining[0] == 4.0 and remaining == sorted(remaining, reverse=True) and remaining[-1] == 0.0
+
+
+def test_a_first_round_in_which_data_are_read_foretells_nothing():
+    job = Job("run", "anna", task(), False, 0.0)
+    job.leave_queue(0.0)
+    job.take_message("round", RoundEnd("TinyRegressor", 0, 40, {"train": 1.0}), 3.6)
+    assert job.status(3.6, 0, "queued").seconds_left is None
+    job.take_message("round", RoundEnd("TinyRegressor", 1, 40, {"train": 1.0}), 3.7)
+    assert job.status(3.7, 0, "queued").seconds_left == pytest.approx(3.8)
 
 
 def test_a_pause_does_not_count_for_the_time_left():
     job = Job("run", "anna", task(), False, 0.0)
     job.leave_queue(0.0)
-    job.take_message("round", RoundEnd("TinyRegressor", 0, 4, {"train": 1.0}), 10.0)
+    job.take_message("round", RoundEnd("TinyRegressor", 0, 4, {"train": 1.0}), 2.0)
+    job.take_message("round", RoundEnd("TinyRegressor", 1, 4, {"train": 1.0}), 10.0)
     job.take_message("paused", None, 10.0)
     assert job.status(50.0, 0, "queued").seconds_left is None
     job.take_message("running", None, 100.0)
-    assert job.status(105.0, 0, "queued").seconds_left == 25.0
+    assert job.status(105.0, 0, "queued").seconds_left == 11.0  # of two more rounds of 8 seconds 5 are gone
 
 
 def test_a_run_is_about_to_end_in_its_last_rounds_and_while_it_predicts():
