@@ -369,7 +369,7 @@ def test_where_transfer_begins_to_hurt_is_reported():
     assert "“auto” takes η = 0.5, the mean" in few and few.index("It beats") < few.index("“auto”")
     noisy = eta.story(eta.path_of(_events({0.0: 0.4, 0.2: 0.7, 0.5: 0.3, 1.0: 0.6, 5.0: 0.4}, 0.5)))
     assert "; at η = 0.2, 1 transfer hurts." in noisy
-    assert "at every η." in eta.story(eta.path_of(_events({0.0: 0.4, 0.5: 0.3}, 0.5)))
-    assert "hurts at every η" in eta.story(eta.path_of(_events({0.0: 0.4, 0.5: 0.3}, 0.2, "target only")))
+    assert "at every η tried, 0 to 0.5." in eta.story(eta.path_of(_events({0.0: 0.4, 0.5: 0.3}, 0.5)))
+    assert "hurts at every η tried, 0 to 0.5: the target" in eta.story(eta.path_of(_events({0.0: 0.4, 0.5: 0.3}, 0.2, "target only")))
     assert "takes “target only”" in eta.story(eta.path_of(_events({0.0: 0.4, 0.5: 0.3}, 0.2, "target only")))
     assert eta.path_of(_events({0.5: 0.3}, 0.2)) is None and eta.path_of([]) is None

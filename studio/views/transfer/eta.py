@@ -67,8 +67,10 @@ def story(path: Path) -> str:
 
 
 def _hurts(etas: Sequence[float], losses: Sequence[float], alone: float, best: int) -> str:
+    # The slider goes further than what was measured.
+    tried = f"at every η tried, {etas[0]:g} to {etas[-1]:g}"
     if losses[best] >= alone:
-        return f" Transfer hurts at every η: the target alone has {alone:.3f}."
+        return f" Transfer hurts {tried}: the target alone has {alone:.3f}."
     worse = [loss > alone for loss in losses]
     # Only an unbroken stretch to the end is called so; single values between are named one by one.
     above = next((k for k in range(best, len(etas)) if all(worse[k:])), len(etas))
@@ -78,4 +80,4 @@ def _hurts(etas: Sequence[float], losses: Sequence[float], alone: float, best: i
     ends = [f"from η = {etas[above]:g} on"] if above < len(etas) else []
     ends += [f"at η = {etas[below]:g} and less"] if below >= 0 else []
     ends += ["at η = " + ", ".join(f"{eta:g}" for eta in between)] if between else []
-    return text + (f"; {' and '.join(ends)} transfer hurts." if ends else " at every η.")
+    return text + (f"; {' and '.join(ends)} transfer hurts." if ends else f" {tried}.")
