@@ -370,6 +370,8 @@ def test_where_transfer_begins_to_hurt_is_reported():
     noisy = eta.story(eta.path_of(_events({0.0: 0.4, 0.2: 0.7, 0.5: 0.3, 1.0: 0.6, 5.0: 0.4}, 0.5)))
     assert "; at η = 0.2, 1 transfer hurts." in noisy
     assert "at every η tried, 0 to 0.5." in eta.story(eta.path_of(_events({0.0: 0.4, 0.5: 0.3}, 0.5)))
-    assert "hurts at every η tried, 0 to 0.5: the target" in eta.story(eta.path_of(_events({0.0: 0.4, 0.5: 0.3}, 0.2, "target only")))
-    assert "takes “target only”" in eta.story(eta.path_of(_events({0.0: 0.4, 0.5: 0.3}, 0.2, "target only")))
+    guarded = eta.story(eta.path_of(_events({0.0: 0.4, 0.5: 0.3}, 0.2, "target only")))
+    assert "hurts at every η tried, 0 to 0.5: the target" in guarded and "takes “target only”" in guarded
+    assert eta.story(path, 6) == text + " But 6 rows tell little: see how examples drawn anew do, over 10 seeds."
+    assert eta.story(path, eta.FEW) == text
     assert eta.path_of(_events({0.5: 0.3}, 0.2)) is None and eta.path_of([]) is None

@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
-__all__ = ["Path", "path_of", "story"]
+__all__ = ["FEW", "Path", "path_of", "story"]
+
+FEW = 30
+"""Labelled rows of the target from which its left-out loss says more than chance: 6 may call good what errs more."""
 
 
 class Path(NamedTuple):
@@ -53,8 +56,11 @@ def _least(rows: Iterable[Sequence[Any]], kind: str) -> float | None:
     return min((loss for found, _, _, loss in rows if found == kind), default=None)
 
 
-def story(path: Path) -> str:
-    """Say where transfer helps most and where it hurts: loses more than the target alone."""
+def story(path: Path, rows: int | None = None) -> str:
+    """Say where transfer helps most and where it hurts: loses more than the target alone; of few `rows` that they are.
+
+    The page's own accuracy is of the target's other rows, and may say the opposite.
+    """
     best = min(range(len(path.etas)), key=path.losses.__getitem__)
     text = f"On the target's left-out rows η = {path.etas[best]:g} is best (log loss {path.losses[best]:.3f})."
     if path.alone is not None:
@@ -63,6 +69,8 @@ def story(path: Path) -> str:
         text += f" “auto” takes η = {path.eta:g}, the mean of the path, each η weighed by how likely the rows make it."
     if path.chosen != "boosting" and path.alone is not None:
         text += f" No η is worth it here: the guard takes “{path.chosen}”."
+    if rows is not None and rows < FEW:
+        text += f" But {rows} rows tell little: see how examples drawn anew do, over 10 seeds."
     return text
 
 
