@@ -48,6 +48,8 @@ class BaseModel:
         Of the labelled rows, by view.
     weights : (g,) float64
         Of the groups of columns.
+    first : Forest
+        Trees of the first group alone, the mean over the views.
     rng_of_first : Generator
         As it was when the first group's trees were grown: what GB, which has no other group, goes on with.
     """
@@ -86,6 +88,7 @@ class BaseModel:
         weights = guarded_weights(out_of_fold, target, scale, lambda: self.alike(out_of_fold[0]))
         weights[weights < LEAST] = 0.0
         self.weights = weights / weights.sum()
+        self.first = _mean(models[0][0])
         self.forests = [Forest(scale.n_outputs) for _ in range(self.n_views)]
         self.scores = [np.zeros_like(target) for _ in self.forests]
         for weight, (forests, scores) in zip(self.weights, models):
@@ -129,7 +132,11 @@ class BaseModel:
 
     def average(self) -> Forest:
         """Return the mean of all views' trees."""
-        mean = Forest(self.forests[0].n_outputs)
-        for forest in self.forests:
-            mean.extend(forest, 1.0 / self.n_views)
-        return mean
+        return _mean(self.forests)
+
+
+def _mean(forests: Sequence[Forest]) -> Forest:
+    mean = Forest(forests[0].n_outputs)
+    for forest in forests:
+        mean.extend(forest, 1.0 / len(forests))
+    return mean

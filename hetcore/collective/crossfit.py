@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from hetcore.binning import BinMapper
 from hetcore.collective.base_model import BaseModel
 from hetcore.collective.events import alike
-from hetcore.collective.inference import Inference, net_of
+from hetcore.collective.inference import Inference, net_of, unlinked
 from hetcore.collective.stages import Grower, Stack, relational_columns
 from hetcore.collective.static_columns import StaticColumns
 from hetcore.collective.view_trees import grow_views
@@ -45,6 +45,7 @@ __all__ = ["SEVERAL", "CrossFitted", "bins_of"]
 LEAVES, FEWEST, MOST = 25, 2, 10  # rows of a leaf: a 25th of the labels, from 2 to 10 (chosen where few are known)
 SEVERAL, BINS = 5, 32  # with more classes than that, columns have fewer bins: trees cost what their histograms do
 MOST_COLUMNS = 40  # of a tree of more than five classes
+SEEN_UNLINKED = 10  # labels of instances without a neighbour from which on trees know what that means
 HIDDEN_SWEEPS = 2  # in the views in which labels are hidden; more change the stages' columns by nothing that counts
 
 
@@ -134,6 +135,20 @@ class CrossFitted:
         return self.views[0]
 
     @property
+    def alone(self) -> Forest | None:
+        """Trees of own columns for instances without a neighbour, where hardly a label is of one; else None."""
+        several, groups = self.base.weights.size > 1, self.columns.groups(self.net.indptr.shape[0])
+        own = groups[0].size == self.columns.n_own(self.net.indptr.shape[0])
+        seen = unlinked(self.net)[self.labelled].sum() >= SEEN_UNLINKED
+        return self.base.first if self.features and several and own and not seen else None
+
+    def _predict_unlinked(self) -> None:
+        """Give the unlabelled without a neighbour, in whose place nobody was trained, what own columns say alone."""
+        rows = np.flatnonzero(unlinked(self.net) & ~self.problem.labelled)
+        if rows.size and (alone := self.alone) is not None:
+            self.asked.scores[rows] = self.problem.scale.prior + alone.predict(self.bins(0), rows)
+
+    @property
     def predictor(self) -> tuple[Stack, Forest]:
         """The means over the views: trees of the stages, and of F_0."""
         return Stack.average(self.stacks), self.base.average()
@@ -148,6 +163,7 @@ class CrossFitted:
             self._first()
         else:
             self._further()
+        self._predict_unlinked()
         self.stage += 1
         loss = float(self.problem.scale.loss.value(self.out_of_fold, self.target).mean())
         self._choose(loss)

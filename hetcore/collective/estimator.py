@@ -219,7 +219,8 @@ class Collective(BoostedEstimator):
         ids, graphs = state.problem.data.id_series[state.labelled], list(state.graphs)
         stack, base = state.predictor
         parts = base, stack.first(self.n_stages_), graphs, view.aggregation, how, ids, messages
-        self.model_ = CollectiveModel(scale, self._columns, *parts)
+        alone = None if printed else state.alone
+        self.model_ = CollectiveModel(scale, self._columns, *parts, alone=alone)
         self.smearing_factor_ = self._unit.smearing_factor
         if scale.is_classifier:
             self.classes_ = scale.classes

@@ -12,7 +12,12 @@ from hetcore.data import Graph
 from hetcore.kernels.collective_columns import Aggregation, Net, counting, relate
 from hetcore.kernels.collective_sweeps import Stages, State, add_stage_to, staged_scores, start, sweep
 
-__all__ = ["Inference", "net_of"]
+__all__ = ["Inference", "net_of", "unlinked"]
+
+
+def unlinked(net: Net) -> NDArray[np.bool_]:
+    """Return who has no neighbour in any graph (n,)."""
+    return (np.diff(net.indptr, axis=1) == 0).all(axis=0)
 
 
 def net_of(graphs: Sequence[Graph | None], n: int, weighted: bool, direction: str = "both") -> Net:

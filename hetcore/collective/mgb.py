@@ -31,6 +31,8 @@ Departures of the default (`hetcore.collective.crossfit`)
   stage. Residuals are then what they will be at new instances. New instances are predicted by the mean over the views.
 - Neighbours are summed up by means that are shrunk to zero where they are few, with their weight beside them; an
   instance whose label is inferred counts `inferred_weight`, a known one 1; no neighbour is a missing value, not a zero.
+- Where hardly a label is of an instance without a neighbour, no tree has met one: such instances are predicted by own
+  columns alone.
 - Without any edge all of that is left out, and all three models are the same.
 
 Direction, weight, sign

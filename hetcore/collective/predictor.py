@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from hetcore.checks import finite
 from hetcore.collective.algorithms import SENDS, algorithm4
-from hetcore.collective.inference import Inference, net_of
+from hetcore.collective.inference import Inference, net_of, unlinked
 from hetcore.collective.stages import Stack
 from hetcore.collective.static_columns import StaticColumns
 from hetcore.data import HetData
@@ -114,12 +114,14 @@ class CollectiveModel(Stored):
         The labelled instances of the fit.
     messages : (m, S K) float64
         Theirs: see `Inference`.
+    alone : Forest, optional
+        Trees over own columns, for instances without a neighbour where the fit had hardly one.
     """
 
     _stored = {
         "columns": Part(StaticColumns, "w", at=""), "messages": Array("m s"), "scale": Part(Scale, "K"),
         "stack": Part(Stack, "K d=w"), "base": Part(Forest, "d=w"), "graphs": Value(TEXTS), "aggregation": AGGREGATION,
-        "how": Part(InferenceParams), "ids": IDS,
+        "how": Part(InferenceParams), "ids": IDS, "alone": Part(Forest, "d=w", optional=True),
     }  # fmt: skip
 
     scale: Scale
@@ -131,6 +133,7 @@ class CollectiveModel(Stored):
     how: InferenceParams
     ids: pl.Series
     messages: NDArray[np.float64]
+    alone: Forest | None = None
 
     def infer(self, data: HetData, labels: HetData | None, traced: list | None = None) -> NDArray[np.float64]:
         """Return probabilities (n, K), or numbers (n, 1) in the scale's unit, each as if its own label were unknown.
@@ -172,6 +175,9 @@ class CollectiveModel(Stored):
             fitted = view.state.messages[:, : self.scale.n_outputs] + self._center
         # a known instance is predicted as if its label were unknown, from its neighbours as they ended
         fitted[known] = view.staged(stages, rows)[:, -1]
+        if self.alone is not None and (lone := np.flatnonzero(unlinked(view.net))).size:
+            bins = np.ascontiguousarray(stages.bins[lone].T)
+            fitted[lone] = self.scale.fitted(self.scale.prior + self.alone.predict(bins))
         return fitted, stages, view
 
     def _default(
