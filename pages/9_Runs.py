@@ -9,7 +9,6 @@ import streamlit as st
 
 from hetcore.errors import DataError, ParameterError
 from studio import session
-from studio.messages import shown
 from studio.runs import compare as run_compare
 from studio.runs import export, kept_files, reopening, restoring, store, table
 from studio.runs.run import Run
@@ -217,7 +216,7 @@ def everything(run: Run, owner: str) -> None:
 def numbered(runs: Sequence[Run]) -> dict[str, str]:
     """Return a short name for each run id, told apart by numbers."""
     # Numbered, for several runs may have one name, and legends would merge them.
-    return {run.id: f"{place}. {shown(run.name or run.method, SHORT)}" for place, run in enumerate(runs, 1)}
+    return {run.id: f"{place}. {table.short(run, SHORT)}" for place, run in enumerate(runs, 1)}
 
 
 def compare(runs: Sequence[Run]) -> None:

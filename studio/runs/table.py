@@ -11,7 +11,7 @@ from studio.messages import shown
 from studio.runs import export
 from studio.runs.run import Run
 
-__all__ = ["downloads", "example_of", "label", "metric", "result", "rounds", "table", "unfinished", "weights"]
+__all__ = ["downloads", "example_of", "label", "metric", "result", "rounds", "short", "table", "unfinished", "weights"]
 
 LETTERS = {"lambda0": "λ0", "lambda1": "λ1", "eta": "η"}
 """What tells trainings of the same method apart most often, by parameter."""
@@ -21,10 +21,20 @@ def label(run: Run) -> str:
     """Return the person's name of a run, or what was trained on what: of several trained side by side by its label."""
     if run.name:
         return shown(run.name)
+    own = _own(run)
+    return f"{shown(own)}: {shown(run.dataset)}" if own else f"{shown(run.method)} on {shown(run.dataset)}"
+
+
+def short(run: Run, most: int) -> str:
+    """Return the person's name of a run, its label, or its method, where it stands beside others."""
+    return shown(run.name or _own(run) or run.method, most)
+
+
+def _own(run: Run) -> str:
+    """Return the label of one of several that were trained side by side, empty where a run was alone."""
     own = str(run.settings.get("label") or "")
     # A page that trains one thing has its own name for label.
-    alone = own in ("", run.page)
-    return f"{shown(run.method)} on {shown(run.dataset)}" if alone else f"{shown(own)}: {shown(run.dataset)}"
+    return "" if own == run.page else own
 
 
 def metric(run: Run) -> tuple[str, float | None]:

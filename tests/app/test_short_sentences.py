@@ -1,6 +1,8 @@
 """What a page says in few words: that a training ended early, many differences of new rows, what rows errors are of,
 what a comparison over seeds may tell."""
 
+from dataclasses import replace
+
 import polars as pl
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -63,6 +65,13 @@ def test_runs_have_a_column_of_each_letter():
     # Runs of one method and data, which have the same name, differ in it alone.
     moved = table.table([run("WeightedMultiSourceTrAdaBoostClassifier", eta=eta) for eta in ("auto", 20.0)])
     assert moved["η"].to_list() == ["auto", "20.0"] and "λ0" not in moved.columns
+
+
+def test_runs_of_one_method_are_named_by_their_labels():
+    both = [replace(run("HGBMClassifier"), settings={"label": label}) for label in ("GBM", "HGBM")]
+    assert [table.short(each, 28) for each in both] == ["GBM", "HGBM"]
+    alone = replace(run("GBCClassifier"), settings={"label": "Consensus"})  # the page's own name is no label
+    assert table.short(alone, 28) == "GBCClassifier" and table.short(replace(alone, name="mine"), 28) == "mine"
 
 
 def test_one_curve_has_a_legend():
