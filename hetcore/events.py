@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from numbers import Integral
 from typing import Any
 
 from hetcore.errors import ParameterError
@@ -98,6 +99,10 @@ class ProgressBar:
             self._bar.close()
 
 
+MONITORED = ("left_out", "held_out", "validation", "train")
+"""The losses that a round may have."""
+
+
 class EarlyStopping:
     """Stop when a loss has not fallen by more than `tol` for `patience` rounds.
 
@@ -105,7 +110,7 @@ class EarlyStopping:
     ----------
     patience : int, default=10
         Rounds without improvement before stopping; at least 1.
-    monitor : str, default="left_out"
+    monitor : {"left_out", "held_out", "validation", "train"}, default="left_out"
         Which of `RoundEnd.losses` to watch; rounds that lack it are passed over.
     tol : float, default=0.0
         Smallest fall that counts as an improvement, in the loss's own unit.
@@ -113,12 +118,15 @@ class EarlyStopping:
     Raises
     ------
     ParameterError
-        If `patience` is below 1 or `tol` is negative.
+        If `patience` is no whole number from 1, `monitor` no loss of a round, or `tol` negative.
     """
 
     def __init__(self, patience: int = 10, monitor: str = "left_out", tol: float = 0.0) -> None:
-        if patience < 1:
-            raise ParameterError(f"patience={patience!r} must be at least 1: give the number of rounds to wait.")
+        if not isinstance(patience, Integral) or isinstance(patience, bool) or patience < 1:
+            raise ParameterError(f"patience={patience!r} must be a whole number from 1: give the rounds to wait.")
+        if monitor not in MONITORED:
+            among = ", ".join(map(repr, MONITORED))
+            raise ParameterError(f"monitor={monitor!r} is no loss of a round: give one of {among}.")
         if tol < 0:
             raise ParameterError(f"tol={tol!r} must not be negative: 0 counts any fall as an improvement.")
         self.patience, self.monitor, self.tol = patience, monitor, tol

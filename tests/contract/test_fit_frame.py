@@ -16,6 +16,7 @@ import hetcore as hc
 from hetcore import base
 from hetcore.base import Estimator
 from hetcore.errors import ParameterError
+from hetcore.events import MONITORED
 from hetcore.heteroscedastic.hlr import HLR
 from hetcore.model_files import dumps
 from hetcore.registry import METHODS, find
@@ -115,3 +116,20 @@ def test_a_fit_has_one_blas_thread_and_gives_back_what_there_was():
     with threadpool_limits(2, "blas"):
         HLR().fit(X, X[:, 0], callbacks=[lambda _: seen.append(threads())])
         assert set(seen[0]) == {1} and set(threads()) == {2}
+
+
+@pytest.mark.parametrize(
+    "given",
+    [{"patience": 0}, {"patience": "3"}, {"patience": 2.5}, {"patience": True}, {"monitor": "val"}, {"tol": -1.0}],
+    ids=str,
+)
+def test_early_stopping_that_could_never_stop_is_refused_in_a_sentence(given):
+    with pytest.raises(ParameterError, match=f"^{next(iter(given))}=.*: "):
+        hc.EarlyStopping(**given)
+
+
+@EACH
+def test_early_stopping_knows_every_loss_that_methods_have(name):
+    seen: set[str] = set()
+    quietly(clone(model_files.fitted(name)), name, lambda event: seen.update(event.losses) or True)
+    assert seen <= set(MONITORED)
