@@ -183,7 +183,7 @@ def _opened(file: Path, read: Any) -> Any:
 
 def _unreadable(file: Any, error: BaseException) -> DataError:
     reason = " ".join(str(error).split())[:160]
-    return DataError(f"The file {quoted(str(file), 200)} can't be read ({reason}): write it again.")
+    return DataError(f"The file {quoted(str(file), 200)} can't be read as Parquet ({reason}): write it again as that.")
 
 
 def _stamp(file: Path) -> tuple[int, int]:
