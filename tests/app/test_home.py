@@ -37,9 +37,9 @@ def test_opens_with_the_example_in_one_sentence():
 
 
 def test_the_opening_example_says_what_its_training_shows_and_other_data_say_nothing_of_it():
-    said = words(opened())
+    text = words(opened())
     # Not that a fifth is known: beside it stands how many labels the data have.
-    assert "hides all but a fifth of the labels and makes **pix** noisy" in said and "100% of 1,797" in said
+    assert "hides all but a fifth of the labels and makes **pix** noisy" in text and "100% of 1,797" in text
     app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=PATIENCE)
     app.query_params["data"] = "planted"
     assert "all but a fifth" not in words(app.run())

@@ -121,8 +121,8 @@ def test_a_change_trains_the_methods_that_it_is_of_and_the_others_stand(page):
     page = again(page)
     after = page.session_state["live Transfer"].runs
     assert [label for label in after if after[label] != before[label]] == ["Weighted MultiSource"]
-    said = page.success[0].value
-    assert said.startswith("Weighted MultiSource") and said.count("error") == 1
+    sentence = page.success[0].value
+    assert sentence.startswith("Weighted MultiSource") and sentence.count("error") == 1
     page = trained(page)  # pressed without a change, all are trained anew
     assert not set(page.session_state["live Transfer"].runs.values()) & set(after.values())
 
@@ -130,8 +130,8 @@ def test_a_change_trains_the_methods_that_it_is_of_and_the_others_stand(page):
 def test_eta_is_the_formulas_or_by_hand(page):
     assert page.select_slider(key="eta").value == 0.1  # before a training: where few rows leave it
     # Nobody is told to choose what is chosen.
-    asked, said = "Train with η “by left-out rows”", [caption.value for caption in page.caption]
-    assert any("once it is measured" in each for each in said) and not any(asked in each for each in said)
+    asked, captions = "Train with η “by left-out rows”", [caption.value for caption in page.caption]
+    assert any("once it is measured" in each for each in captions) and not any(asked in each for each in captions)
     page.selectbox(key="eta_rule").set_value("linear").run()
     assert any(asked in caption.value for caption in page.caption)
     assert page.select_slider(key="eta").value == 10.0  # 100 n_T / n_S = 7.5
