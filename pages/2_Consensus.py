@@ -39,7 +39,9 @@ def controls() -> Setting:
     whole = widgets_by_path.on_all_rows(current)
     lambda0, lambda1 = weight(method.lambda0, "l0", "λ0"), weight(method.lambda1, "l1", "λ1")
     words = "The other labels are hidden from training and score it."
-    known = slider("Labels known, per cent", 5, 100, start=30, step=5, key="known", help=words)
+    # Of an example's many labels few show more; a person's own are few as they are.
+    start = 30 if current.example else 80
+    known = slider("Labels known, per cent", 5, 100, start=start, step=5, key="known", help=words)
     names = widgets_by_path.names(current, whole)
     sources, graphs, noise = parts(names, noisy=not whole)
     with st.expander("More parameters"):
@@ -161,7 +163,7 @@ def after(setting: Setting) -> None:
             "One instance": lambda: widgets.one_instance(result, data, data.source_names),
             "One case": lambda: case(setting, result),
             "Map": lambda: instances(result, data, setting.operations, owner),
-            "New rows": lambda: predict_new(result.model, data, owner),
+            "New rows": lambda: new_rows(setting, result),
             "Pinned scenarios": lambda: pinned(pin_of(live, current.title), data, owner),
             "Theorem 4.1": lambda: widgets.theorem(events),
             "Take away": lambda: take_away(setting, result, events),
@@ -193,6 +195,17 @@ def of_the_sample(setting: Setting, result: Any, events: Any) -> None:
 def case(setting: Setting, result: Any) -> None:
     """Let the person edit an instance and see what the model says of it."""
     one_case(result, data, setting.operations, owner, lambda like: widgets.neighbours(data, like, result.predictions))
+
+
+def new_rows(setting: Setting, result: Any) -> None:
+    """Predict uploaded rows, and say how many of the labels the model has learned from."""
+    shares = [op["fraction"] for op in setting.operations if op["op"] == "labels"]
+    if shares and shares[0] < 1:
+        st.caption(
+            f"This model learned from {shares[0]:.0%} of the labels, so that the others score it: "
+            "set Labels known to 100 and train for one of all."
+        )
+    predict_new(result.model, data, owner)
 
 
 def take_away(setting: Setting, result: Any, events: Any) -> None:

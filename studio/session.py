@@ -65,6 +65,8 @@ OWN = "own-"
 """In an address before the name of kept files, in place of an example's name."""
 WRITTEN = "address written"
 """In the session: the address as a page wrote it last."""
+CONTROLS = "control values"
+"""In the session: values of controls by key, which outlive a switch of pages."""
 SESSION_BYTES = UPLOADS.session_bytes
 """Bytes of files that one session keeps."""
 
@@ -205,6 +207,9 @@ def use_upload(recipe: Mapping[str, Any], files: Mapping[str, bytes], data: HetD
         data, title, story, recipe=dict(recipe), example=None, files=dict(files), kept=kept
     )
     st.session_state["operations"] = []
+    # Chosen for other data: an example's labels may be hidden by the hundred, of one's own a model needs most.
+    for values in (st.session_state, st.session_state.get(CONTROLS, {})):
+        values.pop("known", None)
     st.query_params.from_dict({"data": f"{OWN}{kept}"} if kept else {})  # the rest was about other data
 
 

@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from studio import session
 from studio.jobs import manager
 from studio.runs import kept_files
 from tests.jobs.running import PATIENCE
@@ -106,6 +107,8 @@ def test_new_rows_are_predicted_by_the_model_that_came_back(trained):
     app = _opened(owner, "2_Consensus.py", **query)
     app.session_state["after"] = "New rows"
     app.run()
+    # It says that some labels were kept from the model, for most would want one of all.
+    assert app.slider(key="known").value == 80 and any("learned from 80% of the labels" in c.value for c in app.caption)
     new = b"film,length,colour\nnew one,1.1,red\nnew two,-0.4,blue\n"
     app.file_uploader[0].set_value([("new.csv", new, "text/csv")]).run()
     assert not app.exception and not app.error
@@ -136,3 +139,22 @@ def test_forgotten_files_are_gone_and_their_runs_say_so(trained):
     app = _opened(owner, "9_Runs.py")
     assert app.button(key="reopen").disabled
     assert "no longer kept" in app.button(key="reopen").help
+
+
+def _uploading():
+    import numpy as np
+    import streamlit as st
+
+    from hetcore.data import HetData, Source
+    from studio import session
+
+    ids = [f"i{k}" for k in range(6)]
+    session.use_upload({}, {}, HetData({"a": Source(ids, np.eye(6))}, target=(ids, ["a", "b"] * 3)))
+    st.write(st.session_state[session.CONTROLS])
+
+
+def test_own_files_do_not_take_over_how_few_labels_of_an_example_were_known():
+    app = AppTest.from_function(_uploading)
+    app.session_state[session.CONTROLS] = {"known": 5, "l0": 0.7}
+    app.run()
+    assert not app.exception and app.session_state[session.CONTROLS] == {"l0": 0.7}

@@ -28,7 +28,7 @@ __all__ = [
     "write",
 ]  # fmt: skip
 
-NAMES, VALUES, LABELS = "control names", "control values", "control labels"
+NAMES, VALUES, LABELS = "control names", session.CONTROLS, "control labels"
 """In the session: names in the address of this page's controls, the value of every control there was, and labels."""
 
 
