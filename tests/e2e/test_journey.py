@@ -20,11 +20,13 @@ POINTS = (
     ".some(node => Number(node.dataset.points) === count)"
 )
 FRESH = (
-    "([chart, run, seen]) => !location.search.includes(run) && "
+    "([chart, run, seen]) => !location.search.includes(run) && ("
     "[...document.querySelectorAll(`.st-key-${chart} [data-version]`)]"
-    ".some(node => !seen.includes(node.dataset.version))"
+    ".some(node => !seen.includes(node.dataset.version)) || "
+    "[...document.querySelectorAll('.timeline')]"
+    ".some(bar => bar.dataset.settled === 'true' && !run.includes(bar.dataset.run)))"
 )
-"""Whether a chart shows what it did not show before, of another run."""
+"""Whether a chart shows what it did not show before, of another run, or all of that is there already."""
 HEIGHTS = (
     "() => [...document.querySelectorAll('.st-key-live_weights .line-chart path')]"
     ".map(line => line.getAttribute('d')).join()"
