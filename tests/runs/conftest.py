@@ -52,7 +52,7 @@ def database(server):
     return f"{server}/{name}"
 
 
-@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.slow)])
+@pytest.fixture(params=["sqlite", "postgresql"])
 def address(request):
     """The address of an empty database, SQLite's in the folder or PostgreSQL's."""
     if request.param == "postgresql":
