@@ -13,7 +13,7 @@ from studio.jobs.job import Setting
 from studio.views.common import training, widgets_downloads
 from studio.views.common.widgets import escape, frame, panes
 from studio.views.common.widgets_chance import over_seeds
-from studio.views.common.widgets_controls import Limits, held, multiselect, parameter_slider, slider
+from studio.views.common.widgets_controls import Limits, held, labels_known, multiselect, parameter_slider, slider
 from studio.views.common.widgets_pins import pin_of
 from studio.views.common.widgets_tabs import tabs
 from studio.views.common.widgets_training import LiveTrainings
@@ -38,10 +38,7 @@ def controls() -> Setting:
     method = getattr(hc, training.estimator_of(data))
     whole = widgets_by_path.on_all_rows(current)
     lambda0, lambda1 = weight(method.lambda0, "l0", "λ0"), weight(method.lambda1, "l1", "λ1")
-    words = "The other labels are hidden from training and score it."
-    # Of an example's many labels few show more; a person's own are few as they are.
-    start = 30 if current.example else 80
-    known = slider("Labels known, per cent", 5, 100, start=start, step=5, key="known", help=words)
+    known = labels_known(30, "known")
     names = widgets_by_path.names(current, whole)
     sources, graphs, noise = parts(names, noisy=not whole)
     with st.expander("More parameters"):
@@ -199,12 +196,7 @@ def case(setting: Setting, result: Any) -> None:
 
 def new_rows(setting: Setting, result: Any) -> None:
     """Predict uploaded rows, and say how many of the labels the model has learned from."""
-    shares = [op["fraction"] for op in setting.operations if op["op"] == "labels"]
-    if shares and shares[0] < 1:
-        st.caption(
-            f"This model learned from {shares[0]:.0%} of the labels, so that the others score it: "
-            "set Labels known to 100 and train for one of all."
-        )
+    widgets_downloads.learned_from(setting.operations)
     predict_new(result.model, data, owner)
 
 

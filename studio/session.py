@@ -67,6 +67,8 @@ WRITTEN = "address written"
 """In the session: the address as a page wrote it last."""
 CONTROLS = "control values"
 """In the session: values of controls by key, which outlive a switch of pages."""
+SHARES = "shares of labels"
+"""In the session: keys of the controls that say how many of the labels train."""
 SESSION_BYTES = UPLOADS.session_bytes
 """Bytes of files that one session keeps."""
 
@@ -180,8 +182,7 @@ def use_example(name: str) -> None:
         If there is no such example.
     """
     datasets.info(name)
-    st.session_state["uploaded"] = None
-    st.session_state["operations"] = []
+    leave_own()
     st.session_state["example"] = name
     st.query_params.from_dict({} if name == DEFAULT else {"data": name})  # the rest was about other data
 
@@ -207,10 +208,23 @@ def use_upload(recipe: Mapping[str, Any], files: Mapping[str, bytes], data: HetD
         data, title, story, recipe=dict(recipe), example=None, files=dict(files), kept=kept
     )
     st.session_state["operations"] = []
-    # Chosen for other data: an example's labels may be hidden by the hundred, of one's own a model needs most.
-    for values in (st.session_state, st.session_state.get(CONTROLS, {})):
-        values.pop("known", None)
+    _forget_shares()
     st.query_params.from_dict({"data": f"{OWN}{kept}"} if kept else {})  # the rest was about other data
+
+
+def leave_own() -> None:
+    """Use the person's files no longer, and no operations."""
+    if st.session_state.get("uploaded") is not None:
+        _forget_shares()
+    st.session_state["uploaded"] = None
+    st.session_state["operations"] = []
+
+
+def _forget_shares() -> None:
+    # Chosen for other data: an example's labels may be hidden by the hundred, of one's own a model needs most.
+    for key in st.session_state.get(SHARES, ()):
+        for values in (st.session_state, st.session_state.get(CONTROLS, {})):
+            values.pop(key, None)
 
 
 def _story(data: HetData) -> str:

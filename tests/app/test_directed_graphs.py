@@ -72,7 +72,11 @@ def data(directed):
 def test_collective_offers_the_neighbours_of_edges_that_lead_one_way():
     page = AppTest.from_function(_collective, args=(False,), default_timeout=PATIENCE).run()
     assert not page.exception and "direction" not in page.session_state["params"]
-    page = AppTest.from_function(_collective, args=(True,), default_timeout=PATIENCE).run()
+    assert page.slider(key="share").value == 40
+    page = AppTest.from_function(_collective, args=(True,), default_timeout=PATIENCE)
+    page.session_state["uploaded"] = "one's own, of whose few labels more train"
+    page.run()
+    assert page.slider(key="share").value == 80
     assert not page.exception and page.session_state["params"]["direction"] == "both"
     assert page.selectbox(key="direction").options[1] == "those that point here"
     page.selectbox(key="direction").set_value("in").run()

@@ -147,14 +147,25 @@ def _uploading():
 
     from hetcore.data import HetData, Source
     from studio import session
+    from studio.views.common.widgets_controls import labels_known
 
-    ids = [f"i{k}" for k in range(6)]
-    session.use_upload({}, {}, HetData({"a": Source(ids, np.eye(6))}, target=(ids, ["a", "b"] * 3)))
-    st.write(st.session_state[session.CONTROLS])
+    def own():
+        ids = [f"i{k}" for k in range(6)]
+        session.use_upload({}, {}, HetData({"a": Source(ids, np.eye(6))}, target=(ids, ["a", "b"] * 3)))
+
+    # Of two pages, of which the one that is not shown has only what was kept of it.
+    labels_known(40, "share")
+    labels_known(30, "known") if "other" not in st.session_state else None
+    st.button("own", key="own", on_click=own)
+    st.button("example", key="example", on_click=session.use_example, args=("planted",))
 
 
 def test_own_files_do_not_take_over_how_few_labels_of_an_example_were_known():
     app = AppTest.from_function(_uploading)
-    app.session_state[session.CONTROLS] = {"known": 5, "l0": 0.7}
-    app.run()
-    assert not app.exception and app.session_state[session.CONTROLS] == {"l0": 0.7}
+    app.run().slider(key="share").set_value(5).run()
+    app.session_state["other"], app.session_state[session.CONTROLS] = True, {"known": 5, "l0": 0.7}
+    app.run().button(key="own").click().run()
+    assert not app.exception and app.slider(key="share").value == 80
+    assert app.session_state[session.CONTROLS] == {"l0": 0.7}
+    # Nor does the share of one's own stay for an example.
+    assert app.button(key="example").click().run().slider(key="share").value == 40

@@ -135,8 +135,11 @@ def test_names_are_shown_as_they_are_and_any_number_of_sources_is_taken():
     mine = session.Current(hc.HetData(tables, target=target), "Your data", "Mine.", recipe)
     page = opened(uploaded=mine, two_leaf=2)
     assert page.multiselect(key="modalities Your data").value == [evil, "two"]
+    assert page.slider(key="two_known").value == 80  # of one's own labels, which are few
     page = page.multiselect(key="modalities Your data").set_value([evil]).run()
     assert "at least two" in words(page) and page.button(key="train").disabled
     page = trained(page.multiselect(key="modalities Your data").set_value([evil, "two"]).run())
+    page.session_state["after"] = "Take away"
+    assert "learned from 80% of the labels" in words(page.run())
     text = " ".join(element.value for element in (*page.success, *page.caption, *page.markdown, *page.info))
     assert "](http" not in text and "<b>" not in text and "<i>" not in text

@@ -29,7 +29,7 @@ from studio.views.common.curves import (
 )
 from studio.views.common.paired import Paired
 from studio.views.common.widgets import escape, live_chart, number
-from studio.views.common.widgets_controls import Limits, held, multiselect, parameter_slider, slider
+from studio.views.common.widgets_controls import Limits, held, labels_known, multiselect, parameter_slider
 from studio.views.common.widgets_tabs import tabs
 
 __all__ = ["controls", "curves", "explain", "graph_shown", "headline", "offer_example", "offer_more"]
@@ -85,15 +85,7 @@ def controls(data: HetData, title: str) -> dict[str, Any]:
     graphs = names
     if len(names) > 1:
         graphs = multiselect("Graphs to infer along", names, f"collective graphs {title}", "graphs")
-    known = slider(
-        "Labels known, per cent",
-        5,
-        100,
-        start=40,
-        step=5,
-        key="share",
-        help="The other labels are hidden, and score the models.",
-    )
+    known = labels_known(40, "share")
     features = st.pills(
         "What MGB sees of the neighbours",
         list(settings.FEATURES),

@@ -1,6 +1,6 @@
 """Controls whose values are the page's state: in the address, over page switches, and told in a link.
 
-    known = slider("Labels known, per cent", 5, 100, 30, 5, "known", "The others are hidden …")
+    rate = slider("Learning rate", 0.01, 1.0, 0.1, 0.01, "rate", "Shrinkage of each step.")
     seed = st.number_input("Seed", 0, 9999, key=held("seed", 0, Limits(0, 9999)))
     write()      # once a page, after its controls: the address tells all of them
 
@@ -24,10 +24,12 @@ from studio.views.common import glossary
 from studio.views.common.widgets_present import NOTHING, PRESENT, present
 
 __all__ = [
-    "Limits", "go_back", "held", "multiselect", "parameter_slider", "share", "slider", "train_example", "values",
-    "write",
+    "Limits", "go_back", "held", "labels_known", "multiselect", "parameter_slider", "share", "slider", "train_example",
+    "values", "write",
 ]  # fmt: skip
 
+OWN_SHARE = 80
+"""Per cent of one's own labels that train unless the person says otherwise."""
 NAMES, VALUES, LABELS = "control names", session.CONTROLS, "control labels"
 """In the session: names in the address of this page's controls, the value of every control there was, and labels."""
 
@@ -90,6 +92,26 @@ def slider(label: str, low: Any, high: Any, start: Any, step: Any, key: str, hel
     _name_control(name or key, label)
     help = glossary.with_equation(label, help)
     return st.slider(label, low, high, step=step, key=held(key, start, Limits(low, high), name), help=help)
+
+
+def labels_known(start: int, key: str, what: str = "Labels", most: int = 100) -> int:
+    """Draw which share of the labels trains, in per cent: `start` of an example's many, four fifths of one's own few.
+
+    Parameters
+    ----------
+    start : int
+        Of an example.
+    key : str
+        In the session and in the address.
+    what : str, default="Labels"
+        What is predicted, in the plural.
+    most : int, default=100
+        Per cent at most.
+    """
+    st.session_state.setdefault(session.SHARES, set()).add(key)
+    start = start if st.session_state.get("uploaded") is None else OWN_SHARE
+    text = "The others are hidden from training and score it."
+    return slider(f"{what} known, per cent", 5, most, start=start, step=5, key=key, help=text)
 
 
 def _name_control(name: str, label: str) -> None:

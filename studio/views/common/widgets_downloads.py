@@ -5,7 +5,7 @@ Files are made when they are asked for, so that a page is drawn without them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -17,7 +17,7 @@ from studio.runs import export, rendering
 from studio.views.common import training
 from studio.views.common.widgets import escape
 
-__all__ = ["EVERYTHING", "ICON", "STANDS_ALONE", "downloads", "figure_files"]
+__all__ = ["EVERYTHING", "ICON", "STANDS_ALONE", "downloads", "figure_files", "learned_from"]
 
 ICON = ":material/download:"
 EVERYTHING = "Everything (ZIP)"
@@ -27,6 +27,7 @@ STANDS_ALONE = "Data, script, notebook, model, report and hetcore itself: it run
 def downloads(run: Any, result: Any, drawn: Mapping[str, dict[str, Any]]) -> None:
     """Offer predictions, model, figures, script and notebook of a run."""
     stem = f"{run.dataset} {run.method}"
+    learned_from(run.settings.get("operations") or ())
     with st.container(horizontal=True):
         if result.predictions is not None:
             table = result.predictions
@@ -43,6 +44,14 @@ def downloads(run: Any, result: Any, drawn: Mapping[str, dict[str, Any]]) -> Non
     if script:
         with st.expander("The code of this run"):
             st.code(script, language="python")
+
+
+def learned_from(operations: Sequence[Mapping[str, Any]]) -> None:
+    """Say how many of the labels a model has seen, unless it has seen all: most would take away one of all."""
+    share = next((operation["fraction"] for operation in operations if operation["op"] == "labels"), 1.0)
+    if share < 1:
+        text = f"This model learned from {share:.0%} of the labels, so that the others score it"
+        st.caption(f"{text}: to learn from more, raise Labels known and train.")
 
 
 def _code(run: Any, stem: str) -> str:

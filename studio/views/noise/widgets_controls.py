@@ -13,7 +13,7 @@ from hetcore.data import HetData
 from hetcore.parameters import Parameter
 from studio import session
 from studio.jobs.job import Setting
-from studio.views.common.widgets_controls import Limits, held, slider
+from studio.views.common.widgets_controls import Limits, held, labels_known, slider
 from studio.views.noise import settings
 
 __all__ = ["INVITATIONS", "controls", "examples", "explain", "mode"]
@@ -94,8 +94,7 @@ def _noise_controls(mode: str, data: HetData) -> tuple[int, int, float]:
     """Draw what is done to the labels; return the known and the corrupted share in per cent, and the noise."""
     start = {"Table": 70, "Matrix": 80, "Tensor": 20}[mode]
     text = settings.MODES[mode].labels.capitalize()
-    note = "The other ones are hidden from training, stay as they are, and score it."
-    known = slider(f"{text} known, per cent", 5, 95, start=start, step=5, key=f"{mode.lower()}_known", help=note)
+    known = labels_known(start, f"{mode.lower()}_known", text, most=95)
     if data.target_kind == "classification":
         share = slider(
             "Labels flipped, per cent", 0, 45, start=20, step=5, key="flipped",

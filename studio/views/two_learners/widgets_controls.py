@@ -12,7 +12,7 @@ from hetcore.data import HetData
 from hetcore.multimodal import deep
 from studio.jobs.job import Setting
 from studio.views.common.widgets import escape
-from studio.views.common.widgets_controls import Limits, held, parameter_slider, slider
+from studio.views.common.widgets_controls import Limits, held, labels_known, parameter_slider
 from studio.views.two_learners import settings as two_learners
 from studio.views.two_learners.settings import BRANCHES, EXAMPLES, FEATURES, FIRST, SECOND
 
@@ -84,15 +84,7 @@ def controls(data: HetData, title: str, operations: Sequence[dict[str, Any]]) ->
     labels = two_learners.labels(data, learners)
     with top:
         models = _models(labels, len(learners))
-    known = slider(
-        "Labels known, per cent",
-        5,
-        100,
-        start=50,
-        step=5,
-        key="two_known",
-        help="The other labels are hidden from training and score it.",
-    )
+    known = labels_known(50, "two_known")
     rounds = parameter_slider(hc.TwoWeakLearnerClassifier.n_iterations, "two_rounds", ROUNDS)
     with st.expander("More parameters"):
         params = {"n_iterations": rounds} | _more(models)
