@@ -171,7 +171,8 @@ def eta_scale(
     Parameters
     ----------
     value : float or None
-        η in use, None before it is chosen; beyond an end of the scale it stands at the end.
+        η in use, None before it is chosen; beyond an end of the scale it stands at the end. One without a loss, beyond
+        the ends of `path`, stands hollow on the axis.
     marks : mapping of str to float
         η by formula, or "auto".
     path : (etas, losses), optional
@@ -195,10 +196,12 @@ def eta_scale(
             "hovertemplate": "η = %{customdata:.3g}: %{y:.3f}<extra></extra>",
         })  # fmt: skip
     if value is not None:
-        level = float(np.interp(value, *path)) if path else low
+        measured = path is None or path[0][0] <= value <= path[0][-1]
+        level = (_loss_at(value, *path) if measured else low - 0.1 * height) if path else low
         here = {"type": "scatter", "mode": "markers", "x": [_on_scale(value)], "y": [level], "cliponaxis": False}
-        look = {"symbol": "diamond", "size": 13, "color": COLOURS[1]}
-        data.append(here | {"marker": look, "hovertemplate": f"η = {value:.3g}<extra></extra>", "name": "η"})
+        look = {"symbol": "diamond" if measured else "diamond-open", "size": 13, "color": COLOURS[1]}
+        text = f"η = {value:.3g}{'' if measured else ', not measured'}<extra></extra>"
+        data.append(here | {"marker": look, "hovertemplate": text, "name": "η"})
     title = "left-out log loss" if path else ""
     layout = _layout("η on a logarithmic scale", title, 230 if path else 150, showlegend=False, hovermode="closest")
     ticks = [0.01, 0.1, 1, 10, 100, 1000]
@@ -214,6 +217,11 @@ def _side(place: int, marks: Sequence[float]) -> str:
     # As wide as the words are, in decades.
     room = np.log10(_on_scale(marks[place]) / LOWEST) > 1.5
     return "top left" if room and any(later > marks[place] for later in marks[place + 1 :]) else "top center"
+
+
+def _loss_at(eta: float, etas: Sequence[float], losses: Sequence[float]) -> float:
+    """Return the loss at an η on the line that is drawn, whose pieces are straight on the scale of logarithms."""
+    return float(np.interp(np.log(_on_scale(eta)), np.log([_on_scale(each) for each in etas]), losses))
 
 
 def _on_scale(eta: float) -> float:

@@ -342,6 +342,17 @@ def test_the_loss_over_eta_is_called_as_on_other_charts():
     assert figure["layout"]["yaxis"]["title"]["text"] == "left-out log loss" and "nats" not in str(figure)
 
 
+def test_an_eta_without_a_loss_is_drawn_at_none_and_said_to_have_none():
+    path = eta.path_of(_events({0.1: 0.7, 10.0: 0.6}, 0.65))
+    place = lambda value: figures.eta_scale(value, {}, (path.etas, path.losses))["data"][-1]  # noqa: E731
+    far, figure = place(100.0), figures.eta_scale(100.0, {}, (path.etas, path.losses))
+    assert far["y"] == figure["layout"]["yaxis"]["range"][:1] and far["marker"]["symbol"] == "diamond-open"
+    assert "not measured" in far["hovertemplate"] and "not measured" not in place(10.0)["hovertemplate"]
+    assert place(1.0)["y"] == pytest.approx([0.65])  # on the line, which is straight on a scale of logarithms
+    assert eta.beyond(path, 100.0) == "η = 100 lies beyond the curve, 0.1 to 10: its loss was not measured. "
+    assert eta.beyond(path, 10.0) == ""
+
+
 def test_eta_stands_on_its_scale_beside_the_formulas():
     figure = figures.eta_scale(5000.0, {"linear": 2.0, "squared": 0.0})
     points = {trace.get("name"): trace for trace in figure["data"]}

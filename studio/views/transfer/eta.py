@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
-__all__ = ["FEW", "Path", "path_of", "story"]
+__all__ = ["FEW", "Path", "beyond", "path_of", "story"]
 
 FEW = 30
 """Labelled rows of the target from which its left-out loss says more than chance: 6 may call good what errs more."""
@@ -72,6 +72,13 @@ def story(path: Path, rows: int | None = None) -> str:
     if rows is not None and rows < FEW:
         text += f" But {rows} rows tell little: see how examples drawn anew do, over 10 seeds."
     return text
+
+
+def beyond(path: Path, eta: float) -> str:
+    """Say that an η lies beyond the curve, where no loss was measured; empty if it does not."""
+    if path.etas[0] <= eta <= path.etas[-1]:
+        return ""
+    return f"η = {eta:.3g} lies beyond the curve, {path.etas[0]:g} to {path.etas[-1]:g}: its loss was not measured. "
 
 
 def _hurts(etas: Sequence[float], losses: Sequence[float], alone: float, best: int) -> str:

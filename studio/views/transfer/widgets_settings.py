@@ -24,7 +24,7 @@ from studio.messages import shown
 from studio.views.common.widgets import chart, escape
 from studio.views.common.widgets_controls import Limits, held
 from studio.views.transfer.domains import METHODS, labels_of
-from studio.views.transfer.eta import Path, story
+from studio.views.transfer.eta import Path, beyond, story
 
 __all__ = ["Choice", "choose", "eta_control", "eta_marks", "operations", "problem", "settings", "sizes_of"]
 
@@ -204,7 +204,7 @@ def eta_control(n_target: int, n_source: int, path: Path | None) -> str | float:
     st.caption(f"n_T = {n_target:,} target examples, n_S = {n_source:,} source rows.")
     how = "η’s curve stands here once it is measured, at the start of a training."
     how = how if rule == "auto" else "Train with η “by left-out rows” to see its curve here."
-    st.caption(escape(story(path, n_target)) if path else how)
+    st.caption(escape(beyond(path, here) + story(path, n_target)) if path else how)
     return float(value) if rule == "by hand" else rule
 
 
