@@ -27,6 +27,8 @@ OMITTED = ("domain_names",)
 PERCENT = ("error",)
 MOVED = 0.05
 """Weight that must have moved to be worth a word."""
+ALIKE = 0.01
+"""Gains of weight that differ by less are one to whoever reads the shares."""
 
 
 class Outcome(NamedTuple):
@@ -200,13 +202,22 @@ def _metric(outcome: Outcome, value: float) -> str:
 
 
 def _weight_moved(before: Outcome, after: Outcome) -> str:
-    # A source that was not there before began at zero.
-    gains = {name: weight - before.weights.get(name, 0.0) for name, weight in after.weights.items()}
-    if not before.weights or not gains:
+    gains = _gains(before.weights, after.weights)
+    if not gains or max(gains.values()) < MOVED:
         return ""
-    winner, loser = max(gains, key=gains.get), min(gains, key=gains.get)
-    if gains[winner] < MOVED:
-        return ""
+    winners = [name for name, gain in gains.items() if gain > max(gains.values()) - ALIKE]
+    loser = min(gains, key=gains.get)
     # The loser is named only if it lost as clearly as the winner won.
-    loses = loser != winner and gains[loser] <= -MOVED
-    return f"weight moved {f'from {shown(loser)} ' if loses else ''}to {shown(winner)}"
+    loses = gains[loser] <= -MOVED
+    names = " and ".join(map(shown, winners)) if len(winners) < 3 else f"{counted(len(winners), 'source')} alike"
+    return f"weight moved {f'from {shown(loser)} ' if loses else ''}to {names}"
+
+
+def _gains(before: Mapping[str, float], after: Mapping[str, float]) -> dict[str, float]:
+    """Return the weight that each source has gained; of a source that is gone the others are not said to gain theirs.
+
+    One that was not there before began at zero.
+    """
+    kept = sum(weight for name, weight in before.items() if name in after)
+    scale = sum(before.values()) / kept if kept else 1.0
+    return {name: weight - scale * before.get(name, 0.0) for name, weight in after.items()} if before else {}

@@ -240,6 +240,21 @@ SENTENCES = [
         Outcome((), {"lambda0": 10.0, "n_iterations": 100}, "RMSE", 0.98765, {"a": 0.6, "b": 0.4}),
         "λ0 1 → 10: RMSE 1.23 → 0.988, weight moved from a to b.",
     ),
+    (  # of whom all gain alike none is singled out
+        Outcome((), PARAMS, "error", 0.1, {"a": 0.4, "b": 0.2, "c": 0.2, "d": 0.2}),
+        Outcome((), {"lambda0": 2.0, "n_iterations": 100}, "error", 0.1, {"a": 0.1, "b": 0.3, "c": 0.301, "d": 0.299}),
+        "λ0 1 → 2: error stays at 10.0%, weight moved from a to 3 sources alike.",
+    ),
+    (
+        Outcome((), PARAMS, "error", 0.1, {"a": 0.6, "b": 0.2, "c": 0.2}),
+        Outcome((), PARAMS, "error", 0.1, {"a": 0.4, "b": 0.3, "c": 0.3}),
+        "the same settings again: error stays at 10.0%, weight moved from a to b and c.",
+    ),
+    (  # what a source that is gone had is shared by the others as they had shares: nobody gained
+        Outcome((), PARAMS, "error", 0.1, {"a": 0.4, "b": 0.4, "c": 0.2}),
+        Outcome(({"op": "drop_source", "name": "c"},), PARAMS, "error", 0.1, {"a": 0.5, "b": 0.5}),
+        "without the source c: error stays at 10.0%.",
+    ),
     (
         Outcome(({"op": "noise", "name": "a", "sd": 1.0},)),
         Outcome(({"op": "noise", "name": "a", "sd": 2.0},), value=0.5),
