@@ -43,18 +43,25 @@ def order() -> list[str]:
 def ended() -> dict[str, Any]:
     """Return by label what the trainings that have ended came to."""
     results = {label: live.result(label) for label in live.runs}
-    # A stopped training may have a result without predictions.
-    return {k: result for k, result in results.items() if result is not None and result.predictions is not None}
+    return {label: results[label] for label in predictions(results)}
+
+
+def predictions(results: dict[str, Any]) -> dict[str, Any]:
+    """Return the predictions of the results that have some, by label."""
+    # A stopped training may have a result without.
+    found = {label: getattr(result, "predictions", None) for label, result in results.items()}
+    return {label: frame for label, frame in found.items() if frame is not None}
 
 
 def frames() -> dict[str, Any]:
     """Return the predictions of the models that are there, by label."""
-    return {label: result.predictions for label, result in ended().items()}
+    return predictions(ended())
 
 
 def draw(events: Any, before: Any) -> None:
     """Draw the trainings so far, pale beside them those before."""
-    widgets.headline(events, before, frames())
+    earlier = {} if live.busy else {label: live.result_before(label) for label in live.runs}
+    widgets.headline(events, before, frames(), predictions(earlier))
     state["drawn two"] = widgets.curves(
         events, before, frames(), order(), trained_sources(), every=current.data.source_names
     )

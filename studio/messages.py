@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 
-__all__ = ["LONGEST", "explained", "foreign", "minus", "number", "one_sentence", "shown"]
+__all__ = ["LONGEST", "difference", "explained", "foreign", "minus", "number", "one_sentence", "shown"]
 
 LONGEST = 300
 """Characters of a sentence, at most."""
@@ -58,6 +58,11 @@ def number(value: float, metric: str = "", digits: int = 3) -> str:
     if value is None or not math.isfinite(value):
         return "–"
     return minus(f"{100 * value:.1f}%" if metric == "error" else f"{value:.{digits}g}")
+
+
+def difference(value: float, other: float, digits: int) -> float:
+    """Return `value` − `other` of both as they are shown, so that what stands on a page adds up."""
+    return round(round(value, digits) - round(other, digits), digits)
 
 
 def minus(text: str) -> str:

@@ -87,6 +87,9 @@ def test_the_verdict_compares_with_the_best_one_alone():
     assert settings.verdict(events).startswith("F1, held out: Trees on t 0.600")
     events[FIRST] = [event(0.65)]
     assert "loses 0.050" in settings.verdict(events)
+    # As the two shown numbers have it, .724 and .700, and not .025 of those behind them.
+    events[FIRST] = [event(0.72449)]
+    assert "gains 0.024" in settings.verdict(events | {"Network on i": [event(0.69951)]})
     events[FIRST] = [event(0.702)]
     assert "is no better than Network on i" in settings.verdict(events)
     assert settings.verdict({FIRST: [event(0.9)]}) == ""

@@ -10,7 +10,7 @@ import numpy as np
 import hetcore as hc
 from hetcore.data import HetData
 from studio.jobs.job import Setting
-from studio.messages import minus, shown
+from studio.messages import difference, minus, shown
 from studio.views.common.curves import SCORED, Events, scored_set
 from studio.views.common.paired import Paired
 
@@ -159,9 +159,10 @@ def _left(end: Any, graph: str) -> str:
     found = minus(f"Moran's I {value:.3f} lies")
     if value > band[1]:
         what = f"What MGB leaves is still alike along {shown(graph)}"
-        return f"{what}: {found} {value - band[1]:.3f} above {within}."
+        return f"{what}: {found} {difference(value, band[1], 3):.3f} above {within}."
     if value < band[0]:
-        return f"What MGB leaves differs along {shown(graph)}: {found} {band[0] - value:.3f} below {within}."
+        what = f"What MGB leaves differs along {shown(graph)}"
+        return f"{what}: {found} {difference(band[0], value, 3):.3f} below {within}."
     return f"What MGB leaves is noise along {shown(graph)}: {found} in {within}."
 
 

@@ -12,6 +12,7 @@ import streamlit as st
 from hetcore.data import HetData
 from hetcore.figures import basic
 from studio.jobs.results import contribution_columns
+from studio.messages import difference
 from studio.views.common.curves import ROWS, SCORED, SHARES, Curves, by_name, figure, scored_rows
 from studio.views.common.widgets import chart, escape, live_chart, number, show_table
 from studio.views.common.widgets_tabs import tabs
@@ -108,7 +109,7 @@ def headline(events: Sequence[Any], before: Sequence[Any] = (), without: tuple[s
     delta = None
     # Only at the end: half a training beside a whole one would mislead.
     if earlier is not None and np.isfinite(earlier) and last.index + 1 == last.total:
-        delta = f"{100 * (now - earlier):+.1f} points" if name == "error" else f"{now - earlier:+.3f}"
+        delta = f"{difference(100 * now, 100 * earlier, 1):+.1f} points" if name == "error" else f"{now - earlier:+.3f}"
         delta = delta if float(delta.removesuffix(" points")) else None  # nothing to see is neither good nor bad
     label = f"{'Error' if name == 'error' else name}, {SCORED[shown]}"
     best = max(last.source_weights, key=last.source_weights.get)

@@ -11,7 +11,7 @@ import streamlit as st
 
 from hetcore.data import HetData
 from hetcore.figures import transfer as figures
-from studio.messages import shown
+from studio.messages import difference, shown
 from studio.views.common.curves import Events, aligned, by_name, by_training, scored_rows
 from studio.views.common.widgets import escape, live_chart, show_table
 from studio.views.common.widgets_tabs import tabs
@@ -71,8 +71,8 @@ def headline(events: Events, before: Events) -> None:
             now, delta = _accuracy(each[-1]), None
             # Only at the end: half a training beside a whole one would mislead.
             if before.get(label) and each[-1].index + 1 == each[-1].total:
-                gain = 100 * (now - _accuracy(before[label][-1]))
-                delta = f"{gain:+.1f} points" if abs(gain) >= 0.05 else None
+                gain = difference(100 * now, 100 * _accuracy(before[label][-1]), 1)
+                delta = f"{gain:+.1f} points" if gain else None
             st.metric(escape(label), f"{100 * now:.1f}%", delta, width="content")
 
 

@@ -18,7 +18,7 @@ from hetcore.events import RoundEnd
 from hetcore.metrics import error_rate, macro_f1
 from hetcore.multimodal.learners import default_learner
 from studio.jobs.job import Setting
-from studio.messages import shown
+from studio.messages import difference, shown
 from studio.views.common.curves import SCORED, Events, scored_set
 
 __all__ = [
@@ -217,7 +217,7 @@ def verdict(events: Events, frames: Mapping[str, pl.DataFrame] | None = None) ->
     if not alone or not joint:
         return ""
     best, top = max(alone, key=alone.get), max(joint, key=joint.get)
-    gain = joint[top] - alone[best]
+    gain = difference(joint[top], alone[best], 3)
     # Equal for whoever reads it, whatever the next digits say.
     if abs(gain) < ALIKE:
         came = f"{top} is no better than {best} by itself"

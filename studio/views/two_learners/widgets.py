@@ -10,6 +10,7 @@ import polars as pl
 import streamlit as st
 
 from hetcore.figures import two_learners as figures
+from studio.messages import difference
 from studio.views.common.curves import ROWS, SCORED, SHARES, Events, by_name, by_training, round_of, scored_set, starred
 from studio.views.common.widgets import chart, escape, live_chart, number
 from studio.views.common.widgets_tabs import tabs
@@ -29,16 +30,30 @@ NOTES = {
 }
 
 
-def headline(events: Events, before: Events, frames: Mapping[str, pl.DataFrame]) -> None:
-    """Show F1 and the time of each model so far, and how F1 has changed; once it has ended, of its predictions."""
-    old = settings.last_f1(before) if any(before.values()) else {}
-    now, came = settings.last_f1(events), settings.came_to(frames)
+def headline(
+    events: Events, before: Events, frames: Mapping[str, pl.DataFrame], earlier: Mapping[str, pl.DataFrame]
+) -> None:
+    """Show F1 and the time of each model so far, and how F1 has changed.
+
+    Parameters
+    ----------
+    events, before : mapping of str to sequence of RoundEnd
+        By label, of the trainings and of those before.
+    frames, earlier : mapping of str to DataFrame
+        The predictions of the same, once they have ended.
+    """
+    # Of the predictions of both trainings, or of the kept rounds of both.
+    both = {*frames} & {*earlier}
+    old, now = (
+        settings.last_f1(each, {label: predictions[label] for label in both}) if any(each.values()) else {}
+        for each, predictions in ((before, earlier), (events, frames))
+    )
+    came = settings.came_to(frames)
     with st.container(horizontal=True, gap="medium", key="f1"):
         for label, value in settings.last_f1(events, frames).items():
             # Only at the end: half a training beside a whole one would mislead.
             ended = settings.ended(events[label][-1])
-            # Of the kept rounds, which both trainings have.
-            delta = f"{now[label] - old[label]:+.3f}" if ended and label in old else None
+            delta = f"{difference(now[label], old[label], 3):+.3f}" if ended and label in old else None
             with st.container(width="content"):
                 st.metric(f"F1 of {escape(label)}", f"{value:.3f}", delta, width="content")
                 error = settings.kept(events[label]).detail["metric"][scored_set(events, "F1")]
