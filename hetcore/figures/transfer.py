@@ -19,6 +19,9 @@ Band = tuple[Sequence[float], Sequence[float], Sequence[float]]
 GREY = "rgba(128,128,128,0.9)"
 LOWEST, HIGHEST = 0.01, 1000.0
 """Ends of the scale of η."""
+ETA_RANGE = -2.3, 3.3
+"""Ends of its axis, as powers of ten."""
+SHADE = "rgba(128,128,128,0.15)"
 APART = 0.5
 """Of the height of a curve over η, how far apart the names of marks stand: a line of letters on a small chart."""
 
@@ -164,7 +167,10 @@ def masses(
 
 
 def eta_scale(
-    value: float | None, marks: Mapping[str, float], path: tuple[Sequence[float], Sequence[float]] | None = None
+    value: float | None,
+    marks: Mapping[str, float],
+    path: tuple[Sequence[float], Sequence[float]] | None = None,
+    apart: float = 0.0,
 ) -> Figure:
     """Draw η on a logarithmic scale from 0.01 to 1000, beside marks, over the left-out loss by η where it is known.
 
@@ -177,6 +183,8 @@ def eta_scale(
         η by formula, or "auto".
     path : (etas, losses), optional
         Log loss on the target's left-out rows at each η.
+    apart : float, default=0.0
+        How far above the least loss one has to be to be told from it; losses below that are shaded.
     """
     low, high = (min(path[1]), max(path[1])) if path else (0.0, 1.0)
     height = max(high - low, 1e-9)
@@ -189,6 +197,10 @@ def eta_scale(
         }
         for place, (name, mark) in enumerate(marks.items())
     ]  # fmt: skip
+    if path and apart:
+        ends = [10.0**end for end in ETA_RANGE]
+        band = {"type": "scatter", "mode": "none", "x": [*ends, *ends[::-1]], "y": [low, low, low + apart, low + apart]}
+        data.append(band | {"fill": "toself", "fillcolor": SHADE, "hoverinfo": "skip", "name": "not told apart"})
     if path:
         data.append({
             "type": "scatter", "mode": "lines+markers", "x": [_on_scale(eta) for eta in path[0]], "y": [*path[1]],
@@ -205,7 +217,7 @@ def eta_scale(
     title = "left-out log loss" if path else ""
     layout = _layout("η on a logarithmic scale", title, 230 if path else 150, showlegend=False, hovermode="closest")
     ticks = [0.01, 0.1, 1, 10, 100, 1000]
-    layout["xaxis"] |= {"type": "log", "range": [-2.3, 3.3], "tickvals": ticks}
+    layout["xaxis"] |= {"type": "log", "range": [*ETA_RANGE], "tickvals": ticks}
     layout["xaxis"]["ticktext"] = ["0", *(f"{t:g}" for t in ticks[1:])]
     top = high + (0.4 + APART * len(marks)) * height
     layout["yaxis"] |= {"visible": bool(path), "range": [low - 0.1 * height, top]}

@@ -342,6 +342,13 @@ def test_the_loss_over_eta_is_called_as_on_other_charts():
     assert figure["layout"]["yaxis"]["title"]["text"] == "left-out log loss" and "nats" not in str(figure)
 
 
+def test_losses_that_few_rows_do_not_tell_apart_are_shaded():
+    figure = figures.eta_scale(1.0, {}, ([0.1, 1.0], [0.7, 0.6]), apart=0.05)
+    band = next(trace for trace in figure["data"] if trace["name"] == "not told apart")
+    assert band["y"] == pytest.approx([0.6, 0.6, 0.65, 0.65])
+    assert not [trace for trace in figures.eta_scale(1.0, {}, apart=0.05)["data"] if trace["name"] == "not told apart"]
+
+
 def test_an_eta_without_a_loss_is_drawn_at_none_and_said_to_have_none():
     path = eta.path_of(_events({0.1: 0.7, 10.0: 0.6}, 0.65))
     place = lambda value: figures.eta_scale(value, {}, (path.etas, path.losses))["data"][-1]  # noqa: E731
@@ -383,6 +390,8 @@ def test_where_transfer_begins_to_hurt_is_reported():
     assert "at every η tried, 0 to 0.5." in eta.story(eta.path_of(_events({0.0: 0.4, 0.5: 0.3}, 0.5)))
     guarded = eta.story(eta.path_of(_events({0.0: 0.4, 0.5: 0.3}, 0.2, "target only")))
     assert "hurts at every η tried, 0 to 0.5: the target" in guarded and "takes “target only”" in guarded
-    assert eta.story(path, 6) == text + " But 6 rows tell little: see how examples drawn anew do, over 10 seeds."
+    few = " But 6 rows tell little: the shaded 95% likelihood interval has η = 0 to 0.5. "
+    assert eta.story(path, 6) == text + few + "See how examples drawn anew do, over 10 seeds."
+    assert eta.apart(6) == pytest.approx(0.32, abs=1e-3)  # chi-squared of one degree of freedom: 3.84 / 2 / 6
     assert eta.story(path, eta.FEW) == text
     assert eta.path_of(_events({0.5: 0.3}, 0.2)) is None and eta.path_of([]) is None

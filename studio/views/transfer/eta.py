@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
-__all__ = ["FEW", "Path", "beyond", "path_of", "story"]
+__all__ = ["FEW", "Path", "apart", "beyond", "path_of", "story"]
 
 FEW = 30
 """Labelled rows of the target from which its left-out loss says more than chance: 6 may call good what errs more."""
+NATS = 1.92
+"""Of log-likelihood: an η that has as much less than the best one is out of the likelihood interval of 95%."""
 
 
 class Path(NamedTuple):
@@ -70,8 +72,24 @@ def story(path: Path, rows: int | None = None) -> str:
     if path.chosen != "boosting" and path.alone is not None:
         text += f" No η is worth it here: the guard takes “{path.chosen}”."
     if rows is not None and rows < FEW:
-        text += f" But {rows} rows tell little: see how examples drawn anew do, over 10 seeds."
+        text += f" But {rows} rows tell little: the shaded 95% likelihood interval has {_interval(path, rows)}."
+        text += " See how examples drawn anew do, over 10 seeds."
     return text
+
+
+def apart(rows: int) -> float:
+    """Return how much more mean log loss than the least an η must have to be told from the best one, by 95%.
+
+    Half the quantile of chi-squared with one degree of freedom, as the loss of all rows is the negative log-likelihood
+    (S. S. Wilks, "The large-sample distribution of the likelihood ratio", Ann. Math. Statist. 9, 1938).
+    """
+    return NATS / max(rows, 1)
+
+
+def _interval(path: Path, rows: int) -> str:
+    """Say which η of the path the rows do not tell from the best one."""
+    like = [eta for eta, loss in zip(path.etas, path.losses) if loss <= min(path.losses) + apart(rows)]
+    return f"η = {like[0]:g}" + (f" to {like[-1]:g}" if len(like) > 1 else "")
 
 
 def beyond(path: Path, eta: float) -> str:

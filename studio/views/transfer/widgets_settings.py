@@ -24,7 +24,7 @@ from studio.messages import shown
 from studio.views.common.widgets import chart, escape
 from studio.views.common.widgets_controls import Limits, held
 from studio.views.transfer.domains import METHODS, labels_of
-from studio.views.transfer.eta import Path, beyond, story
+from studio.views.transfer.eta import Path, apart, beyond, story
 
 __all__ = ["Choice", "choose", "eta_control", "eta_marks", "operations", "problem", "settings", "sizes_of"]
 
@@ -199,7 +199,7 @@ def eta_control(n_target: int, n_source: int, path: Path | None) -> str | float:
     if path is not None:
         marks = {"auto": path.eta}
     here = path.eta if rule == "auto" and path is not None else value
-    figure = figures.eta_scale(here, marks, (path.etas, path.losses) if path else None)
+    figure = figures.eta_scale(here, marks, (path.etas, path.losses) if path else None, apart(n_target))
     chart(figure, "eta_scale", "η on its scale" if here is None else f"η = {here:.3g} on its scale")
     st.caption(f"n_T = {n_target:,} target examples, n_S = {n_source:,} source rows.")
     how = "η’s curve stands here once it is measured, at the start of a training."
