@@ -35,7 +35,7 @@ def trained():
 @pytest.fixture
 def page(trained, monkeypatch):
     def asked(study, path, kwargs):
-        return worker_tasks.find_function(path)(model=study.model, data=study.data, **kwargs)
+        return worker_tasks.find_function(path)(**study.given_to_worker(), **kwargs)
 
     def app(result, data):
         from studio.views.consensus import widgets_map

@@ -11,6 +11,7 @@ import hetcore as hc
 from hetcore import model_files
 from hetcore.data import HetData
 from studio.jobs import worker_tasks
+from studio.jobs.job import FunctionTask, data_of
 from studio.views.consensus import widgets, widgets_case
 from tests.jobs.running import PATIENCE
 
@@ -31,7 +32,10 @@ def trained():
 @pytest.fixture
 def page(trained, monkeypatch):
     def asked(study, path, kwargs):
-        return worker_tasks.find_function(path)(model=study.model, data=study.data, **kwargs)
+        given = study.given_to_worker() | kwargs
+        # Anything else that counts as data would send the question to a worker that has not loaded a thing.
+        assert data_of(FunctionTask(path, given)) == {"data": trained[1]}
+        return worker_tasks.find_function(path)(**given)
 
     def app(result, data):
         import streamlit as st

@@ -10,6 +10,7 @@ import hetcore as hc
 from hetcore import model_files
 from hetcore.data import HetData
 from hetcore.errors import DataError
+from studio import scenarios
 from studio.views.consensus import case, case_nearest, case_values
 
 N = 90
@@ -55,6 +56,14 @@ def test_columns_and_their_start_are_the_prediction(trained, like):
         assert found.value == pytest.approx(max(found.probabilities.values()), rel=1e-3)
     else:
         assert found.value == pytest.approx(found.prediction, rel=1e-3)
+
+
+def test_a_worker_does_the_what_ifs_in_the_data_that_it_holds(trained):
+    data, model = trained
+    noisy = {"op": "noise", "name": "one", "sd": 2.0, "seed": 0}
+    changed, values = scenarios.apply(data, [noisy]).data, {"two": {"d": 0.5}}
+    found = case.explain(_file(model), data, "i3", tuple(values.items()), [noisy])
+    assert found == case.explain(_file(model), changed, "i3", values) != case.explain(_file(model), data, "i3", values)
 
 
 def test_the_column_that_tells_adds_most_and_one_that_says_nothing_little(trained):

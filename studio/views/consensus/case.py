@@ -12,7 +12,7 @@ B. Mittelstadt, C. Russell, "Counterfactual explanations without opening the bla
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -25,10 +25,13 @@ from hetcore.consensus.variants import explain_variants
 from hetcore.data import HetData
 from hetcore.data.text import quoted
 from hetcore.errors import DataError
+from studio import scenarios
 from studio.views.consensus.case_values import Player, Record, players_of, record_of
 
-__all__ = ["Case", "Explained", "along", "explain", "grid"]
+__all__ = ["Case", "Explained", "Operations", "Values", "along", "explain", "grid"]
 
+Values = Mapping[str, Mapping[str, Any]] | Sequence[tuple[str, Mapping[str, Any]]]
+Operations = Sequence[Mapping[str, Any]]
 ROWS = 1_500
 """Variants that the columns' contributions are drawn from, about."""
 FEWEST_ORDERS, MOST_ORDERS = 2, 24
@@ -74,11 +77,13 @@ class Case:
     model : bytes
         Of a consensus of `hetcore`.
     data : HetData
-        After the what-ifs of the training.
+        That it was trained on.
     like : str or None
         The instance; None for a new one of typical values.
-    values : mapping of str to mapping of str to value
+    values : mapping of str to mapping of str to value, or its items
         By source, the columns that are changed; None for a missing value.
+    operations : sequence of mappings
+        What-ifs of the training that are not done in the data yet.
 
     Raises
     ------
@@ -87,11 +92,11 @@ class Case:
     """
 
     def __init__(
-        self, model: bytes, data: HetData, like: str | None, values: Mapping[str, Mapping[str, Any]]
+        self, model: bytes, data: HetData, like: str | None, values: Values, operations: Operations = ()
     ) -> None:
         self.model, self.like = _loaded(model), like
-        self.data = data
-        self.record: Record = record_of(self.data, like, values)
+        self.data = scenarios.apply(data, operations).data
+        self.record: Record = record_of(self.data, like, dict(values))
         self.players: list[Player] = players_of(self.data, self.record)
         self.classes = list(getattr(self.model, "classes_", []))
 
@@ -127,9 +132,9 @@ def _loaded(model: bytes) -> Any:
     return model_files.load(model)
 
 
-def explain(model: bytes, data: HetData, like: str | None, values: Mapping[str, Mapping[str, Any]]) -> Explained:
+def explain(model: bytes, data: HetData, like: str | None, values: Values, operations: Operations = ()) -> Explained:
     """Return what is predicted for a case, and what each source and column adds to it; parameters as of `Case`."""
-    case = Case(model, data, like, values)
+    case = Case(model, data, like, values, operations)
     found = explain_variants(case.model, case.data, case.record, like)
     # The class that is predicted is the one that is explained.
     target = 0 if found.probabilities is None else int(found.probabilities[0].argmax())
@@ -186,13 +191,18 @@ def _drawn(case: Case, rng: np.random.Generator, count: int) -> dict[str, Any]:
 
 
 def along(
-    model: bytes, data: HetData, like: str | None, values: Mapping[str, Mapping[str, Any]], of: tuple[str, str]
+    model: bytes,
+    data: HetData,
+    like: str | None,
+    values: Values,
+    of: tuple[str, str],
+    operations: Operations = (),
 ) -> tuple[list[Any], dict[str, list[float]]]:
     """Return values of a column and what is predicted along them.
 
     Parameters
     ----------
-    model, data, like, values
+    model, data, like, values, operations
         As of `Case`.
     of : (source, column)
 
@@ -204,7 +214,7 @@ def along(
         The likeliest classes' probabilities, or "prediction".
     """
     source, column = of
-    case = Case(model, data, like, values)
+    case = Case(model, data, like, values, operations)
     places = [k for k, player in enumerate(case.players) if player == (source, column)]
     if not places:
         raise DataError(f"The case has no column {quoted(column)} in {quoted(source)}: choose one of those it has.")

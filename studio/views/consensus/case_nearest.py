@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from hetcore.data import HetData
 from hetcore.errors import DataError
-from studio.views.consensus.case import Case, grid
+from studio.views.consensus.case import Case, Operations, Values, grid
 
 __all__ = ["Change", "Turned", "nearest"]
 
@@ -166,14 +166,15 @@ def nearest(
     model: bytes,
     data: HetData,
     like: str | None,
-    values: Mapping[str, Mapping[str, Any]],
+    values: Values,
     columns: Sequence[tuple[str, str]] | None = None,
+    operations: Operations = (),
 ) -> Turned:
     """Return the nearest change found that turns the class that is predicted for a case.
 
     Parameters
     ----------
-    model, data, like, values
+    model, data, like, values, operations
         As of `studio.views.consensus.case.Case`.
     columns : sequence of (source, column), optional
         What may change; all that are no text unless given.
@@ -183,7 +184,7 @@ def nearest(
     DataError
         If numbers are predicted, which have no class to turn.
     """
-    case = Case(model, data, like, values)
+    case = Case(model, data, like, values, operations)
     if not case.classes:
         raise DataError("Numbers have no class to turn: move a value and see what is predicted.")
     search = _Search(case, columns)

@@ -19,6 +19,7 @@ from hetcore import model_files
 from hetcore.consensus.table_columns import TableColumns, principal
 from hetcore.data import HetData
 from hetcore.figures.basic import COLOURS, MARKERS, Figure, _layout
+from studio import scenarios
 from studio.messages import number
 from studio.views.common.layouts import layout
 
@@ -67,7 +68,7 @@ class Views:
     classes: tuple[Any, ...] = ()
 
 
-def views(model: bytes, data: HetData, on: str, seed: int = 0) -> Views:
+def views(model: bytes, data: HetData, on: str, seed: int = 0, operations: Sequence[Mapping[str, Any]] = ()) -> Views:
     """Return what a consensus and its sources predict of the instances, and where they lie.
 
     Parameters
@@ -75,12 +76,15 @@ def views(model: bytes, data: HetData, on: str, seed: int = 0) -> Views:
     model : bytes
         Of a consensus of `hetcore`.
     data : HetData
-        After the what-ifs of the training.
+        That it was trained on.
     on : str
         `VALUES`, or the name of a graph.
     seed : int, default=0
         Of the sample that is drawn of many instances.
+    operations : sequence of mappings
+        What-ifs of the training that are not done in the data yet.
     """
+    data = scenarios.apply(data, operations).data
     places = components(data) if on == VALUES else layout(data, on, seed)
     there = np.flatnonzero(np.isfinite(places[:, 0]))
     # A sample of those that have a place, in the order of the data.

@@ -36,15 +36,32 @@ Values = dict[str, dict[str, Any]]
 
 
 class Study(NamedTuple):
-    """Who is asked about a case: a model, among its data."""
+    """Who is asked about a case: a model, among its data.
+
+    Attributes
+    ----------
+    model : bytes
+        Of a consensus of `hetcore`.
+    data : HetData
+        After the what-ifs of the training.
+    owner : str
+        Who asks.
+    given : HetData or None
+        Before the what-ifs, which are `operations`; None for `data`.
+    operations : sequence of dict
+        The what-ifs.
+    """
 
     model: bytes
     data: HetData
     owner: str
+    given: HetData | None = None
+    operations: Sequence[Mapping[str, Any]] = ()
 
     def ask(self, path: str, like: str | None, values: Values, **more: Any) -> Any:
         """Return what a worker answers of a case, None where it can't; the same question is asked once."""
-        return self.ask_of_all(path, like=like, values=values, **more)
+        # As pairs: a mapping counts as data which no worker has yet.
+        return self.ask_of_all(path, like=like, values=tuple(values.items()), **more)
 
     def ask_of_all(self, path: str, **kwargs: Any) -> Any:
         """Return what a worker answers of the data, None where it can't; the same question is asked once."""
@@ -64,7 +81,7 @@ class Study(NamedTuple):
 
     def _asked(self, path: str, kwargs: dict[str, Any]) -> Any:
         try:
-            run = jobs.manager().run_task(path, {"model": self.model, "data": self.data} | kwargs, self.owner)
+            run = jobs.manager().run_task(path, self.given_to_worker() | kwargs, self.owner)
         except ValueError as error:
             st.error(escape(error))
             return None
@@ -78,6 +95,16 @@ class Study(NamedTuple):
         jobs.manager().stop(run)
         st.error(escape(status.message or "The workers are busy: stop a training, or try again."))
         return None
+
+
+    def given_to_worker(self) -> dict[str, Any]:
+        """Return model and data as a worker takes them: the data that it holds since the training, and the what-ifs.
+
+        Other data could go to a worker that has loaded nothing yet, which takes half a minute where cores are busy.
+        """
+        if self.given is None:
+            return {"model": self.model, "data": self.data}
+        return {"model": self.model, "data": self.given, "operations": list(self.operations)}
 
 
 def one_case(
@@ -137,7 +164,7 @@ def study_of(result: Any, data: HetData, operations: Sequence[Mapping[str, Any]]
     if result.model is None or result.predictions is None:
         st.caption("This method has no model file to ask.")
         return None
-    return Study(result.model, _trained_on(data, operations), owner)
+    return Study(result.model, _trained_on(data, operations), owner, data, operations)
 
 
 def _trained_on(data: HetData, operations: Sequence[Mapping[str, Any]]) -> HetData:
