@@ -6,17 +6,17 @@ f scores F in [-1, 1]; with p = logistic(2 tau F) (softmax for several classes)
     loss_c = min over tau of  - sum_i ln p_i(y_i) + (ln(tau / 1.5))^2                  [nats over the target's rows]
 
 so that few rows leave the steepness tau where it is. exp(-loss_c) is the likelihood that the left-out rows have under
-a candidate, and eta is its posterior mean on the logarithmic scale, taken to the nearest eta of the path:
+a candidate. With eta = "auto" all eta of a path in [0, 10] and both weak learners vote, each by its posterior mass
 
-    ln eta = sum_k p_k ln eta_k,    p_k ~ d_k sum_l exp(-loss_kl - b_l - (ln(eta_k / eta_0))^2 / 10)
+    p_kl ~ d_k exp(-loss_kl - b_l - 0.5 (ln(eta_k / eta_0))^2),    eta_0 = 0.15
 
-over the weak learners l, d_k the width of k's part of the path in ln eta, b_l one nat for trees, which fit more, and
-none for ridge machines. At that eta each learner has its share of the vote, exp(-loss_kl - b_l) over their sum: few
-rows don't tell ridge machines from trees, and both together err less than the one that chance makes the better.
+d_k the width of k's part of the path in ln eta, b_l one nat for trees, which fit more, and none for ridge machines.
+Few rows tell neither one eta from the next nor ridge machines from trees, and all together err less than what chance
+makes the best. `eta_` is the posterior mean of ln eta, taken to the nearest eta of the path. At an eta that is given
+each learner has its share of the vote, exp(-loss_l - b_l) over their sum.
 
-The eta of least loss jumps from end to end of a path that is flat but for noise, as few rows leave it; the mean then
-stays in its middle, and moves as far as the rows are sure. eta_0 = n_T / 100 in [0.1, 2] grows with the target's rows
-as the paper's formulas do. What else was tried: docs/transfer.md.
+The eta of least loss jumps from end to end of a path that is flat but for noise, as few rows leave it; the masses then
+stay in its middle, and move as far as the rows are sure. What else was tried: docs/transfer.md.
 
 `Search.guarded` takes the target alone or all domains pooled where they lose less than boosting by more than three
 nats: what the best of four (two kinds, two learners) gains by chance about once in twenty times (Wilks 1938,
@@ -31,19 +31,21 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import log_softmax, logsumexp, softmax
+from scipy.special import log_softmax, softmax
 
 from hetcore.data.splits import stratified
 from hetcore.transfer.estimator import TransferProblem
 from hetcore.transfer.rounds import Boosting
+from hetcore.transfer.together import Vote
 
 __all__ = [
-    "ANCHORS", "BOOSTED", "BOTH", "ETAS", "Candidate", "Choice", "Evaluated", "Search", "anchor", "first_eta",
-    "folds_of", "log_loss", "posterior_eta",
+    "ANCHORS", "BOOSTED", "BOTH", "ETAS", "FIRST_ETA", "Candidate", "Choice", "Evaluated", "Search", "anchor",
+    "folds_of", "log_loss", "mean_eta", "posterior",
 ]  # fmt: skip
 
 ETAS = (0.0, 0.03, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
-PRIOR, MARGIN = 0.1, 3.0
+FIRST_ETA = 0.15  # where few rows leave eta
+PRIOR, MARGIN = 0.5, 3.0
 BURDEN = {"tree": 1.0}  # b_l, in nats, of a learner that fits more than the others
 LEAST_ETA = 0.01  # what eta = 0, which has no logarithm, counts as
 STEEPNESSES, FIRST_STEEPNESS = (0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0), 1.5
@@ -85,50 +87,48 @@ class Evaluated(NamedTuple):
 
 
 class Choice(NamedTuple):
-    """What is fitted, and which learners vote in it.
+    """What is fitted.
 
     Attributes
     ----------
     kind : str
         "boosting", "target only" or "all pooled".
-    shares, steepnesses : dict of str to float
-        share_l and tau_l by the learner's name; the shares sum to 1.
+    votes : list of Vote
+        One where the kind is not "boosting".
     total : float
         loss_c of the vote, in nats.
     """
 
     kind: str
-    shares: dict[str, float]
-    steepnesses: dict[str, float]
+    votes: list[Vote]
     total: float = np.nan
 
     @property
     def learner(self) -> str:
-        """Return the name of the one learner, or "both"."""
-        return next(iter(self.shares)) if len(self.shares) == 1 else BOTH
+        """Return the name of the one learner that votes, or "both"."""
+        names = {vote.learner for vote in self.votes}
+        return names.pop() if len(names) == 1 else BOTH
 
 
-def first_eta(n_target: int) -> float:
-    """Return eta_0, where few rows leave eta: n_T / 100 in [0.1, 2]."""
-    return float(np.clip(n_target / 100.0, 0.1, 2.0))
-
-
-def posterior_eta(totals: NDArray[np.float64], middle: float) -> float:
-    """Return the eta of `ETAS` that is nearest to the posterior mean in ln eta.
+def posterior(totals: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the posterior mass of each candidate of the path (E, L); they sum to 1.
 
     Parameters
     ----------
-    totals : (E,) float64
-        loss_c at each eta of the path, in nats.
-    middle : float
-        eta_0, where the prior has its mean.
+    totals : (E, L) float64
+        loss_kl + b_l at each eta of `ETAS`, of each learner, in nats.
     """
     logs = np.log(np.maximum(ETAS, LEAST_ETA))
-    penalised = totals + PRIOR * (logs - np.log(middle)) ** 2
+    penalised = totals + PRIOR * (logs - np.log(FIRST_ETA))[:, None] ** 2
     # the path is no even grid: each eta stands for the part of it that is nearest
-    masses = np.gradient(logs) * np.exp(penalised.min() - penalised)
-    mean = masses @ logs / masses.sum()
-    return ETAS[int(np.abs(logs - mean).argmin())]
+    masses = np.gradient(logs)[:, None] * np.exp(penalised.min() - penalised)
+    return masses / masses.sum()
+
+
+def mean_eta(masses: NDArray[np.float64]) -> float:
+    """Return the eta of `ETAS` that is nearest to the mean of ln eta by masses (E,)."""
+    logs = np.log(np.maximum(ETAS, LEAST_ETA))
+    return ETAS[int(np.abs(logs - masses @ logs).argmin())]
 
 
 def folds_of(codes: NDArray, most: int, seed: int | None) -> NDArray[np.int64]:
@@ -200,25 +200,37 @@ class Search:
     def boosted(self, eta: float) -> Choice:
         """Return boosting at an eta, each learner with its share of the vote."""
         found = [self.evaluated(Candidate(BOOSTED, name, eta)) for name in self.learners]
-        shares = softmax([-self._burdened(each) for each in found])
-        kept = [k for k in range(len(found)) if shares[k] >= LEAST_SHARE]
-        shares, found = shares[kept] / shares[kept].sum(), [found[k] for k in kept]
-        names = [each.candidate.learner for each in found]
-        total = self._together(found, shares, eta) if len(found) > 1 else found[0].total
-        taus = [each.steepness for each in found]
-        return Choice(BOOSTED, dict(zip(names, shares.tolist())), dict(zip(names, taus)), total)
+        return self._together(found, softmax([-self._burdened(each) for each in found]), eta)
+
+    def by_path(self) -> tuple[Choice, float]:
+        """Return boosting at all eta of the path, each learner with its share of the vote at each, and the mean eta."""
+        path = [[self.evaluated(Candidate(BOOSTED, name, eta)) for name in self.learners] for eta in ETAS]
+        for eta in ETAS:
+            self.boosted(eta)  # for the path that is drawn
+        totals = np.array([[self._burdened(each) for each in found] for found in path])
+        masses = posterior(totals)
+        choice = self._together([each for found in path for each in found], masses.ravel(), np.nan)
+        return choice, mean_eta(masses.sum(axis=1))
 
     def _burdened(self, found: Evaluated) -> float:
         return found.total + BURDEN.get(found.candidate.learner, 0.0)
 
-    def _together(self, found: list[Evaluated], shares: NDArray, eta: float) -> float:
-        """Return loss_c of a vote of learners, and keep what the left-out rows say of it."""
+    def _together(self, found: list[Evaluated], shares: NDArray, eta: float) -> Choice:
+        """Return a vote of those that have enough of it; what the left-out rows say of it is kept, at eta or nan."""
+        kept = np.flatnonzero(shares >= min(LEAST_SHARE, shares.max()))
+        shares, found = shares[kept] / shares[kept].sum(), [found[k] for k in kept]
+        votes = [
+            Vote(each.candidate.learner, each.candidate.eta, share, each.steepness)
+            for share, each in zip(shares.tolist(), found)
+        ]
         scores = sum(share * each.steepness * self.scores[each.candidate] for share, each in zip(shares, found))
-        losses, candidate = log_loss(scores, self.codes, 1.0), Candidate(BOOSTED, BOTH, eta)
+        losses = log_loss(scores, self.codes, 1.0)
         terms = [np.log(each.steepness / FIRST_STEEPNESS) ** 2 for each in found]
-        total = float(losses.sum() + shares @ terms)
-        self.known[candidate] = Evaluated(candidate, float(losses.mean()), self._error(scores), 1.0, total)
-        return total
+        choice = Choice(BOOSTED, votes, float(losses.sum() + shares @ terms))
+        candidate = Candidate(BOOSTED, BOTH if len(self.learners) > 1 else choice.learner, eta)
+        if candidate not in self.known:
+            self.known[candidate] = Evaluated(candidate, float(losses.mean()), self._error(scores), 1.0, choice.total)
+        return choice
 
     def _scores(self, candidate: Candidate) -> NDArray[np.float64]:
         scores = np.empty((len(self.target), len(self.signs)))
@@ -239,34 +251,27 @@ class Search:
         part.run(self.n_rounds)
         return part.running.mean()[1]
 
-    def best_eta(self) -> float:
-        """Return the eta of the path that the left-out rows choose: see `posterior_eta`."""
-        path = []
-        for eta in ETAS:
-            self.boosted(eta)  # for the path that is drawn
-            path.append([-self._burdened(self.evaluated(Candidate(BOOSTED, name, eta))) for name in self.learners])
-        return posterior_eta(-logsumexp(path, axis=1), first_eta(len(self.target)))
-
-    def guarded(self, eta: float) -> Choice:
-        """Return boosting at that eta, or the target alone or all pooled where the left-out rows lose less by it."""
-        boosted = self.boosted(eta)
+    def guarded(self, boosted: Choice) -> Choice:
+        """Return that boosting, or the target alone or all pooled where the left-out rows lose less by it."""
         anchors = [self.evaluated(Candidate(kind, name)) for kind in ANCHORS for name in self.learners]
         safest = min(anchors, key=lambda evaluated: evaluated.total)
         # clearly less, by what the best of four gains by chance
         if safest.total >= boosted.total - MARGIN:
             return boosted
-        name = safest.candidate.learner
-        return Choice(safest.candidate.kind, {name: 1.0}, {name: safest.steepness}, safest.total)
+        vote = Vote(safest.candidate.learner, np.nan, 1.0, safest.steepness)
+        return Choice(safest.candidate.kind, [vote], safest.total)
 
-    def path(self) -> dict[str, list[Any]]:
-        """Return every candidate that was judged: kind, learner, eta (None of an anchor), loss, error."""
+    def path(self, choice: Choice) -> dict[str, list[Any]]:
+        """Return what is known of every candidate: see `eta_path_` of the estimator; eta is None of all eta too."""
         rows = sorted(self.known.values(), key=lambda evaluated: tuple(map(str, evaluated.candidate[:2])))
+        shares = {Candidate(choice.kind, vote.learner, vote.eta): vote.share for vote in choice.votes}
         return {
             "kind": [each.candidate.kind for each in rows],
             "learner": [each.candidate.learner for each in rows],
             "eta": [None if np.isnan(each.candidate.eta) else each.candidate.eta for each in rows],
             "loss": [each.loss for each in rows],
             "error": [each.error for each in rows],
+            "share": [shares.get(each.candidate, 0.0) for each in rows],
         }
 
 

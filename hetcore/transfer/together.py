@@ -1,8 +1,9 @@
-"""Boosting by two kinds of weak learner side by side: what an ensemble of each says is added up.
+"""Several boostings side by side: what their ensembles say is added up.
 
-    F(x) = sum_l share_l tau_l F_l(x),    F_l(x) in [-1, 1] the mean vote of ensemble l
+    F(x) = sum_p share_p tau_p F_p(x),    F_p(x) in [-1, 1] the mean vote of ensemble p
 
-share_l is how likely the target's left-out rows make learner l, tau_l its steepness (`hetcore.transfer.left_out`).
+each of one kind of weak learner at one eta. share_p is how likely the target's left-out rows make it, tau_p its
+steepness (`hetcore.transfer.left_out`).
 """
 
 from __future__ import annotations
@@ -17,7 +18,27 @@ from hetcore.transfer.learners import TreeVotes
 from hetcore.transfer.linear_learner import LinearVotes
 from hetcore.transfer.rounds import Boosting
 
-__all__ = ["BothVotes", "Scores", "Together"]
+__all__ = ["BothVotes", "Scores", "Together", "Vote"]
+
+
+class Vote(NamedTuple):
+    """One boosting's part of the vote.
+
+    Attributes
+    ----------
+    learner : str
+        Its weak learner's name.
+    eta : float
+    share : float
+        Of the vote; the shares of all sum to 1.
+    steepness : float
+        tau.
+    """
+
+    learner: str
+    eta: float
+    share: float
+    steepness: float
 
 
 class Scores(NamedTuple):
@@ -29,19 +50,17 @@ class Scores(NamedTuple):
 
 @dataclass
 class Together:
-    """The boosting of each learner, in step.
+    """Boostings in step.
 
     Attributes
     ----------
     parts : list of Boosting
-        Of ridge machines and of trees, in this order.
-    shares, steepnesses : list of float
-        share_l, which sum to 1, and tau_l.
+    given : list of Vote
+        The share and steepness of each.
     """
 
     parts: list[Boosting]
-    shares: list[float]
-    steepnesses: list[float]
+    given: list[Vote]
 
     def round(self) -> bool:
         """Do one round of each; return whether all are done."""
@@ -50,8 +69,10 @@ class Together:
     @property
     def units(self) -> list[float]:
         """What the sum of the votes of each is multiplied by."""
-        each = zip(self.parts, self.shares, self.steepnesses)
-        return [share * tau / part.running.total if part.running.total > 0 else 0.0 for part, share, tau in each]
+        each = zip(self.parts, self.given)
+        return [
+            vote.share * vote.steepness / part.running.total if part.running.total > 0 else 0.0 for part, vote in each
+        ]
 
     @property
     def running(self) -> Scores:
@@ -64,6 +85,11 @@ class Together:
     def models(self) -> list[Any]:
         """The learners of the part that has most."""
         return max((part.models for part in self.parts), key=len)
+
+    @property
+    def shares(self) -> list[float]:
+        """share_p, which sum to 1."""
+        return [vote.share for vote in self.given]
 
     @property
     def epsilon(self) -> float:
@@ -79,13 +105,15 @@ class Together:
         """Return the share of all weight of the target (first) and of each source, the mean by shares."""
         return np.dot(self.shares, [part.masses(n_sources) for part in self.parts])
 
-    def votes(self) -> BothVotes:
-        """Return the models that vote, with their scales."""
-        found = [part.learner.new_votes() for part in self.parts]
-        for votes, unit, part in zip(found, self.units, self.parts):
+    def votes(self) -> Any:
+        """Return the models that vote, with their scales; of two learners those of each."""
+        found = {}
+        for unit, part in zip(self.units, self.parts):
+            votes = found.setdefault(id(part.learner), part.learner.new_votes())
             for model, scale in part.voters():
                 votes.append(model, unit * scale)
-        return BothVotes(*found)
+        each = sorted(found.values(), key=lambda votes: isinstance(votes, TreeVotes))
+        return each[0] if len(each) == 1 else BothVotes(*each)
 
 
 @dataclass

@@ -14,8 +14,8 @@ The default departs from the box so that boosting has something to boost and eta
 | alpha_t = ln((1 - epsilon) / epsilon) / 2 | at most that of half a target row wrong |
 | epsilon_t >= 1/2 is not said | the target's weights are set back once, at the second time boosting ends |
 | alpha_S, imaginary for n_S < M | the larger of "ratio" and "hedge" |
-| eta = 100 n_T / n_S or 100 n_T^2 / n_S | eta by the left-out log loss, see `hetcore.transfer.left_out` |
-| sum of alpha_t h_t | tau times its mean, tau from the left-out rows; of two learners, the sum by their shares |
+| eta = 100 n_T / n_S or 100 n_T^2 / n_S | all eta of a path, see `hetcore.transfer.left_out` |
+| sum of alpha_t h_t | tau times its mean, tau from the left-out rows; learners and eta add up by their shares |
 | | a guard: target only, or all pooled, where these lose less on the left-out rows |
 
 s = eta / (eta + 0.03): at eta = 0 the target counts for nothing but as one domain of many, neither in how weights move
@@ -38,11 +38,11 @@ from hetcore.transfer.boosting import Helps, State, TransferBoosting, alpha_sour
 from hetcore.transfer.estimator import TransferProblem
 from hetcore.transfer.files import kind_of
 from hetcore.transfer.learners import TreeLearner
-from hetcore.transfer.left_out import ANCHORS, BOOSTED, FIRST_STEEPNESS, Choice, Search, anchor, first_eta
+from hetcore.transfer.left_out import ANCHORS, BOOSTED, FIRST_ETA, FIRST_STEEPNESS, Choice, Search, anchor
 from hetcore.transfer.linear_learner import LinearLearner
 from hetcore.transfer.ordering import by_content
 from hetcore.transfer.rounds import Boosting, RunningScores, WeightUpdate
-from hetcore.transfer.together import Together
+from hetcore.transfer.together import Together, Vote
 from hetcore.transfer.tree_rounds import boosting_of
 
 __all__ = ["WeightedMultiSourceTrAdaBoostClassifier", "eta_formulas"]
@@ -90,14 +90,14 @@ class WeightedMultiSourceTrAdaBoostClassifier(Helps, TransferBoosting):
     classes_ : (K,) array
         Sorted.
     eta_ : float
-        The eta of the fit.
+        The eta of the fit; of "auto" the mean of those that vote, on the scale of logarithms.
     learner_ : str
         "linear", "tree", "both" (each with its share of the vote) or "estimator".
     chosen_ : str
         "boosting", or what the guard took in its place: "target only" or "all pooled".
     eta_path_ : dict of str to list
-        What the left-out rows judged: "kind", "learner", "eta" (None where it has none), "loss" (log loss in nats) and
-        "error"; empty where nothing was chosen by them.
+        What the left-out rows judged: "kind", "learner", "eta" (None where it has none), "loss" (log loss in nats),
+        "error" and "share" (of the vote); empty where nothing was chosen by them.
     source_weights_ : dict of str to float
         Share of all weight that each source keeps after the last round.
     history_ : polars DataFrame
@@ -123,7 +123,8 @@ class WeightedMultiSourceTrAdaBoostClassifier(Helps, TransferBoosting):
     eta: float | str = param(
         "auto",
         Interval(0).or_text(*FORMULAS),
-        'By the target\'s left-out rows ("auto"), 100 n_T / n_S ("linear"), 100 n_T^2 / n_S ("squared"), or a number.',
+        'All of a path, each by what the target\'s left-out rows say ("auto"), 100 n_T / n_S ("linear"), '
+        '100 n_T^2 / n_S ("squared"), or a number.',
     )
     update: str = param(
         "exponential",
@@ -173,10 +174,10 @@ class WeightedMultiSourceTrAdaBoostClassifier(Helps, TransferBoosting):
         search = Search(problem, learners, partial(self._boosting, problem), self.n_iterations, self.random_state)
         self._choice = self._chosen(search)
         self.learner_, self.chosen_ = self._choice.learner, self._choice.kind
-        self.eta_path_ = search.path() if search.known else {}
-        self._voting = {name: learners[name] for name in self._choice.shares}
-        self._learner = next(iter(self._voting.values()))
+        self.eta_path_ = search.path(self._choice) if search.known else {}
         held_out = problem.X[:0] if problem.held_out is None else problem.held_out.X
+        self._voting = {vote.learner: learners[vote.learner] for vote in self._choice.votes}
+        self._learner = next(iter(self._voting.values()))
         self._held_out_rows = {name: learner.prepared(held_out) for name, learner in self._voting.items()}
         return State(problem, [self._final_part(problem, k) for k in range(problem.n_problems)])
 
@@ -196,14 +197,15 @@ class WeightedMultiSourceTrAdaBoostClassifier(Helps, TransferBoosting):
     def _chosen(self, search: Search) -> Choice:
         """Return learners and kind, by the left-out rows where there is a row to leave out."""
         name, eta = next(iter(search.learners)), self._given_eta()
-        first = first_eta(len(search.target))
-        if not search.possible or not self._helped:
-            self.eta_ = first if eta is None else eta
-            return Choice(BOOSTED, {name: 1.0}, {name: FIRST_STEEPNESS})
-        if eta is None:
-            eta = search.best_eta() if search.problem.names else first
-        self.eta_ = eta
-        return search.guarded(eta) if self.guard else search.boosted(eta)
+        judged = search.possible and self._helped
+        if eta is None and judged and search.problem.names:
+            boosted, self.eta_ = search.by_path()
+        else:
+            self.eta_ = FIRST_ETA if eta is None else eta
+            if not judged:
+                return Choice(BOOSTED, [Vote(name, self.eta_, 1.0, FIRST_STEEPNESS)])
+            boosted = search.boosted(self.eta_)
+        return search.guarded(boosted) if self.guard else boosted
 
     def _given_eta(self) -> float | None:
         """Return eta by the formulas or as given; None where the left-out rows are to choose."""
@@ -216,21 +218,19 @@ class WeightedMultiSourceTrAdaBoostClassifier(Helps, TransferBoosting):
     def _final_part(self, problem: TransferProblem, k: int) -> Boosting | Together | Anchor:
         if self.chosen_ != BOOSTED:
             return self._anchor(problem, k)
-        n_out = self._n_held_out(problem)
-        parts = [
-            self._boosting(problem, learner, k, domain=problem.domain, held_out=rows, n_out=n_out, eta=self.eta_)
-            for learner, rows in zip(self._voting.values(), self._held_out_rows.values())
-        ]
-        if len(parts) == 1:
-            return parts[0]
-        return Together(parts, list(self._choice.shares.values()), list(self._choice.steepnesses.values()))
+        n_out, parts = self._n_held_out(problem), []
+        for vote in self._choice.votes:
+            learner, rows = self._voting[vote.learner], self._held_out_rows[vote.learner]
+            boosting = partial(self._boosting, problem, learner, k, problem.domain)
+            parts.append(boosting(held_out=rows, n_out=n_out, eta=vote.eta))
+        return parts[0] if len(parts) == 1 else Together(parts, self._choice.votes)
 
     def _anchor(self, problem: TransferProblem, k: int) -> Anchor:
-        (held_out,) = self._held_out_rows.values()
+        (held_out,), learner = self._held_out_rows.values(), self._learner
         running = RunningScores((len(problem.target), self._n_held_out(problem)), False)
-        model = anchor(self._learner, self.chosen_, problem.signs(k), problem.domain)
-        votes = self._learner.votes(model, problem.target)
-        running.add(1.0, votes, self._learner.votes_of(model, held_out))
+        model = anchor(learner, self.chosen_, problem.signs(k), problem.domain)
+        votes = learner.votes(model, problem.target)
+        running.add(1.0, votes, learner.votes_of(model, held_out))
         misses = 0.5 * np.abs(votes - problem.signs(k)[problem.target])
         return Anchor(self.chosen_, model, problem.domain, running, float(misses.mean()))
 
@@ -273,8 +273,7 @@ class WeightedMultiSourceTrAdaBoostClassifier(Helps, TransferBoosting):
         """Return what F is multiplied by: as printed by 1, else so that it is tau times the mean vote."""
         if not self._helped or isinstance(part, Together) or part.running.total <= 0.0:
             return 1.0
-        (steepness,) = self._choice.steepnesses.values()
-        return steepness / part.running.total
+        return self._choice.votes[0].steepness / part.running.total
 
     def _votes_of(self, part: Boosting | Together | Anchor) -> Any:
         return part.votes() if isinstance(part, Together) else super()._votes_of(part)

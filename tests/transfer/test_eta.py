@@ -10,7 +10,7 @@ import datasets
 import hetcore as hc
 from hetcore.data.plain import domains
 from hetcore.transfer.learners import TreeLearner, kish
-from hetcore.transfer.left_out import ETAS, MARGIN, PRIOR, folds_of, log_loss, posterior_eta
+from hetcore.transfer.left_out import ETAS, FIRST_ETA, MARGIN, PRIOR, folds_of, log_loss, mean_eta, posterior
 from hetcore.transfer.linear_learner import MOST_COMPONENTS, LinearLearner
 from tests.naive import transfer as naive
 from tests.transfer.test_transfer import planted
@@ -97,29 +97,31 @@ def test_left_out_rows_choose_the_learner():
     assert [fit.learner_ for fit in fits] == ["tree", "linear"]
 
 
-def test_eta_is_the_posterior_mean_of_its_logarithm():
-    totals, logs = np.array([9.0, 4.0, 3.0, 2.5, 2.0, 2.2, 2.1, 4.0, 6.0]), np.log(np.maximum(ETAS, 0.01))
-    part, edges = [], (logs[:-1] + logs[1:]) / 2
+def test_all_eta_and_both_learners_vote_by_their_posterior_masses():
+    ridge = np.array([9.0, 4.0, 3.0, 2.5, 2.0, 2.2, 2.1, 4.0, 6.0])
+    totals, logs = np.column_stack([ridge, ridge[::-1]]), np.log(np.maximum(ETAS, 0.01))
+    part, edges = np.empty_like(totals), (logs[:-1] + logs[1:]) / 2
     for k, log in enumerate(logs):  # of each eta of the path, by hand
         left, right = edges[k - 1] if k else log, edges[k] if k < len(edges) else log
         width = (right - left) * (1.0 if 0 < k < len(edges) else 2.0)  # the ends stand for as much outside
-        part.append(width * np.exp(-totals[k] - PRIOR * (log - np.log(0.3)) ** 2))
-    mean = np.average(logs, weights=part)
-    assert posterior_eta(totals, 0.3) == ETAS[int(np.abs(logs - mean).argmin())]
+        part[k] = width * np.exp(-totals[k] - PRIOR * (log - np.log(FIRST_ETA)) ** 2)
+    masses = posterior(totals)
+    np.testing.assert_allclose(masses, part / part.sum())
+    assert mean_eta(masses.sum(axis=1)) == ETAS[int(np.abs(logs - np.average(logs, weights=part.sum(axis=1))).argmin())]
 
 
 @pytest.mark.parametrize("sure", range(len(ETAS)))
 def test_sure_rows_choose_eta_and_a_flat_path_stays_in_its_middle(sure):
-    totals = np.where(np.arange(len(ETAS)) == sure, 0.0, 40.0)
-    assert posterior_eta(totals, 0.1) == ETAS[sure]
-    flat = 1e-6 * np.where(np.arange(len(ETAS)) == sure, 0.0, 1.0)
-    assert posterior_eta(flat, 0.3) == posterior_eta(np.zeros(len(ETAS)), 0.3) == 0.2
+    totals = np.where(np.arange(len(ETAS)) == sure, 0.0, 40.0)[:, None]
+    assert mean_eta(posterior(totals)[:, 0]) == ETAS[sure]
+    flat = posterior(np.zeros((len(ETAS), 1)))[:, 0]
+    assert mean_eta(flat) == 0.2 and flat.max() < 0.4
 
 
 def test_one_row_of_the_target_is_left_to_boosting():
     X, y, domain, (X_test, _) = planted(n_target=1)
     model = WMS().fit(X, y, domain)
-    assert (model.eta_, model.chosen_, model.eta_path_) == (0.1, "boosting", {})
+    assert (model.eta_, model.chosen_, model.eta_path_) == (FIRST_ETA, "boosting", {})
     assert np.isfinite(model.predict_proba(X_test)).all()
 
 

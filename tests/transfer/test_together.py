@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import hetcore as hc
-from hetcore.transfer.left_out import BOOSTED, BOTH, ETAS, LEAST_SHARE, Candidate, Choice, Evaluated, Search
-from hetcore.transfer.together import BothVotes
+from hetcore.transfer.left_out import BOOSTED, BOTH, ETAS, LEAST_SHARE, Candidate, Evaluated, Search
+from hetcore.transfer.together import BothVotes, Vote
 from tests.transfer.test_transfer import planted
 
 WMS = hc.WeightedMultiSourceTrAdaBoostClassifier
@@ -48,10 +48,27 @@ def test_the_vote_of_both_is_a_mean_of_what_each_says():
     assert shares.sum() == pytest.approx(1.0) and (shares > LEAST_SHARE).all()
 
 
+def test_auto_is_a_mean_of_what_each_learner_says_at_each_eta():
+    X, y, domain, (X_test, _) = noisy()
+    model = WMS(n_iterations=4, guard=False).fit(X, y, domain)
+    path = zip(*(model.eta_path_[name] for name in ("learner", "eta", "share")))
+    votes = [(learner, eta, share) for learner, eta, share in path if share > 0]
+    assert {eta for _, eta, _ in votes} >= {0.03, 0.2, 1.0} and {name for name, *_ in votes} == {"linear", "tree"}
+    each = [
+        share * WMS(eta=eta, learner=name, n_iterations=4, guard=False).fit(X, y, domain).decision_function(X_test)
+        for name, eta, share in votes
+    ]
+    assert sum(share for *_, share in votes) == pytest.approx(1.0)
+    np.testing.assert_allclose(model.decision_function(X_test), sum(each), atol=1e-9)
+
+
 def test_shares_are_likelihoods_of_the_left_out_rows():
-    shares = search({"linear": 2.0, "tree": 2.5}).boosted(1.0).shares  # and the nat that trees bear
-    assert shares == pytest.approx({"linear": 1 / (1 + np.exp(-1.5)), "tree": 1 / (1 + np.exp(1.5))})
-    assert search({"linear": 9.0, "tree": 3.0}).boosted(1.0) == Choice(BOOSTED, {"tree": 1.0}, {"tree": 1.5}, 3.0)
+    votes = search({"linear": 2.0, "tree": 2.5}).boosted(1.0).votes  # and the nat that trees bear
+    assert [(vote.learner, vote.share) for vote in votes] == [
+        ("linear", pytest.approx(1 / (1 + np.exp(-1.5)))),
+        ("tree", pytest.approx(1 / (1 + np.exp(1.5)))),
+    ]
+    assert search({"linear": 9.0, "tree": 3.0}).boosted(1.0).votes == [Vote("tree", 1.0, 1.0, 1.5)]
     assert search({"tree": 3.0}).boosted(1.0).learner == "tree"
 
 
@@ -68,10 +85,11 @@ def test_the_path_holds_the_vote_that_is_taken():
     model = WMS(n_iterations=6, guard=False).fit(X, y, domain)
     rows = zip(*(model.eta_path_[name] for name in ("learner", "eta", "loss")))
     of = {(learner, eta): loss for learner, eta, loss in rows}
+    assert of.pop(("both", None)) <= max(of.values())  # of all eta that vote
     assert {learner for learner, _ in of} == {"linear", "tree", "both"} and {eta for _, eta in of} == set(ETAS)
     for eta in ETAS:  # the log loss is convex in the scores
         alone = [of["linear", eta], of["tree", eta]]
-        assert of.get(("both", eta), min(alone)) <= max(alone) + 1e-12
+        assert of["both", eta] <= max(alone) + 1e-12
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])

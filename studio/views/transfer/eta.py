@@ -67,8 +67,8 @@ def story(path: Path, rows: int | None = None) -> str:
     text = f"On the target's left-out rows η = {path.etas[best]:g} is best (log loss {path.losses[best]:.3f})."
     if path.alone is not None:
         text += _hurts(path.etas, path.losses, path.alone, best)
-    if path.chosen == "boosting" and path.eta != path.etas[best]:
-        text += f" “auto” takes η = {path.eta:g}, the mean of the path, each η weighed by how likely the rows make it."
+    if path.chosen == "boosting":
+        text += f" “auto” lets every η vote, each as far as these rows make it likely: η = {path.eta:g} on average."
     if path.chosen != "boosting" and path.alone is not None:
         text += f" No η is worth it here: the guard takes “{path.chosen}”."
     if rows is not None and rows < FEW:

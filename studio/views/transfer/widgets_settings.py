@@ -16,7 +16,7 @@ import streamlit as st
 
 from hetcore.data import HetData
 from hetcore.figures import transfer as figures
-from hetcore.transfer.left_out import first_eta
+from hetcore.transfer.left_out import FIRST_ETA
 from hetcore.transfer.weighted import eta_formulas
 from studio import forms, scenarios
 from studio.jobs.job import Setting
@@ -191,7 +191,7 @@ def eta_control(n_target: int, n_source: int, path: Path | None) -> str | float:
     value = dict(zip(("linear", "squared"), marks.values())).get(rule)
     if rule != "by hand":
         # The slider shows what another rule gives, so that moving it goes on from there.
-        auto = first_eta(n_target) if path is None else path.eta
+        auto = FIRST_ETA if path is None else path.eta
         follow(auto if value is None else value)
     text = "0: the target has no say, all domains count alike. 10 and more: little but the target counts."
     by_hand = st.select_slider("η", ETAS, key=held("eta", 1.0, Limits(choices=ETAS)), help=text, on_change=take_over)
