@@ -4,6 +4,7 @@
     name = files.keep(owner, recipe, {"films.csv": b"..."}, data.digest())
     recipe, contents = files.get(owner, name)
     files.find(owner, run.digest)        # the name of the data that a run was trained on
+    files.listed(owner)                  # what there is, used last first
     files.size(owner); files.forget(owner)
 
 They are kept byte by byte as they came, and not as tables: the recipe reads these files again, and what a changed
@@ -20,17 +21,27 @@ import re
 import secrets
 import shutil
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from studio.limits import UPLOADS
 from studio.runs.run import canonical, sha256
 from studio.runs.store import home
 
-__all__ = ["KeptFiles", "shared"]
+__all__ = ["Kept", "KeptFiles", "shared"]
 
 NAME = re.compile(r"[0-9a-f]{24}")
 GONE = "These data are not kept here (any more), or they are another person's: upload the files again on the Data page."
+
+
+class Kept(NamedTuple):
+    """Data that are kept: their name, their recipe, the names of their files, and when they were used last (UTC)."""
+
+    name: str
+    recipe: dict[str, Any]
+    files: list[str]
+    used: datetime
 
 
 class KeptFiles:
@@ -97,6 +108,17 @@ class KeptFiles:
         """Return the name of the owner's kept data of this digest, None if there are none."""
         # Without a digest nothing matches, rather than the first that has none.
         return next((path.stem for path in self._newest(owner) if digest and _digest(path) == digest), None)
+
+    def listed(self, owner: str) -> list[Kept]:
+        """Return the owner's kept data, used last first; damaged ones are left out."""
+        found = []
+        for path in self._newest(owner):
+            try:
+                facts, used = _read(path), datetime.fromtimestamp(path.stat().st_mtime, UTC)
+                found.append(Kept(path.stem, dict(facts["recipe"]), list(facts["files"]), used))
+            except (OSError, ValueError, KeyError, TypeError):
+                continue
+        return found
 
     def size(self, owner: str) -> int:
         """Return the bytes of the owner's files."""

@@ -115,6 +115,7 @@ def test_new_rows_are_predicted_by_the_model_that_came_back(trained):
     assert "does not know" in app.warning[0].value and "money" in app.warning[1].value
     assert list(app.dataframe[0].value["id"]) == ["new one", "new two"]
     assert list(app.dataframe[0].value["sources"]) == [1, 1]
+    assert any(text.value.startswith("**2 predictions**: 2 from 1 table.") for text in app.markdown)
 
 
 def test_reopen_brings_back_data_changes_settings_and_curves(trained):
@@ -131,9 +132,14 @@ def test_reopen_brings_back_data_changes_settings_and_curves(trained):
     assert page.slider(key="rounds").value == 5 and page.session_state["operations"] == CHANGE
 
 
-def test_forgotten_files_are_gone_and_their_runs_say_so(trained):
+def test_kept_files_are_opened_again_and_forgotten_ones_are_gone_and_their_runs_say_so(trained):
     owner, _, query, _ = trained
-    app = _opened(owner, "1_Data.py", data=query["data"])
+    app = _opened(owner, "1_Data.py")
+    assert app.selectbox(key="kept again").options[0].startswith("money.csv, words.csv")
+    app.button(key="use kept").click().run()
+    assert not app.exception and app.session_state["operations"] == [] and _query(app)["data"] == query["data"]
+    assert app.session_state["uploaded"].data.n == 60 and set(app.session_state["files"]) == {"money.csv", "words.csv"}
+    assert "kept again" not in [box.key for box in app.selectbox]  # the only ones are in use
     app.button(key="forget files").click().run()
     assert not app.exception and kept_files.shared().count(owner) == 0
     app = _opened(owner, "9_Runs.py")

@@ -52,6 +52,8 @@ def test_over_the_quota_the_longest_unused_go_and_the_newest_stays(kept):
         os.utime(next(kept._data("anna").glob(f"{name}.json")), ns=(10**9, 10**9 * (age + 1)))
     kept.get("anna", names[0])  # used now
     third = kept.keep("anna", RECIPE, {"films.csv": b"x" * 400}, "new")
+    assert [each.name for each in kept.listed("anna")] == [third, names[0]] and not kept.listed("bob")
+    assert kept.listed("anna")[0].files == ["films.csv"] and kept.listed("anna")[0].recipe == RECIPE
     assert kept.size("anna") == 800
     assert [kept.find("anna", digest) is not None for digest in ("0", "1", "new")] == [True, False, True]
     huge = kept.keep("anna", RECIPE, {"films.csv": b"y" * 2_000}, "huge")
