@@ -295,7 +295,8 @@ def _ragged(name: str, odd: list[tuple[int, int]], width: int, rows: int, ragged
         return []
     row, cells = odd[0]
     if ragged != "skip":
-        others = f", and {len(odd) - 1:,} more rows differ" if len(odd) > 1 else ""
+        more = len(odd) - 1
+        others = f", and {counted(more, 'more row')} differ{'s' if more == 1 else ''}" if more else ""
         raise DataError(
             f"{name} has {cells} cells in row {row:,} where {width} are expected{others}: "
             "mend these rows, quote cells that hold the delimiter, or choose to leave such rows out."

@@ -33,7 +33,8 @@ def test_the_training_rows_as_new_ones_are_predicted_as_before(trained):
     rows = new_rows.matched(data, files)
     assert rows.sources == {"money.csv": "money", "words.csv": "words"}
     assert rows.warnings == [f"{N} ids also in the training data: predicted from the new values alone."]
-    found = new_rows.predict(model_files.dumps(model), rows.data)
+    found, warned = new_rows.predict(model_files.dumps(model), data, tuple(files.items()))
+    assert warned == rows.warnings
     assert found["prediction"].to_list() == model.predict(data).tolist()
     assert found.columns == ["id", "prediction", "coverage", "sources", "p:comedy", "p:drama"]
 
@@ -48,7 +49,7 @@ def test_each_difference_is_a_sentence_and_the_rest_is_predicted(trained):
     assert "2 values of 'tongue' never seen, such as 'x'" in warned
     assert "1 value of 'length' outside" in warned
     assert "No file is of 'money'" in warned
-    found = new_rows.predict(model_files.dumps(model), rows.data)
+    found, _ = new_rows.predict(model_files.dumps(model), data, [("new.csv", given)])
     assert found["id"].to_list() == ["a", "b"] and found["sources"].to_list() == [1, 1]
     assert set(found["prediction"]) <= {"comedy", "drama"}
 
@@ -59,16 +60,16 @@ def test_numbers_in_another_unit_come_before_all_other_sentences(trained):
     rows = new_rows.matched(data, {"new.csv": given})
     assert rows.warnings[0].startswith("new.csv: the numbers of 'screens' are far from those of the training")
     assert "3 to 88 in training): give them in the unit that they had." in rows.warnings[0]
-    assert new_rows.predict(model_files.dumps(model), rows.data).height == 2
+    assert new_rows.predict(model_files.dumps(model), data, [("new.csv", given)])[0].height == 2
 
 
 def test_missing_columns_and_words_for_numbers_are_missing_values(trained):
     data, model, _ = trained
-    rows = new_rows.matched(data, {"new.csv": pl.DataFrame({"budget": ["0.9", "much", "1.1"]})})
-    warned = " ".join(rows.warnings)
+    given = [("new.csv", pl.DataFrame({"budget": ["0.9", "much", "1.1"]}))]
+    found, differences = new_rows.predict(model_files.dumps(model), data, given)
+    warned = " ".join(differences)
     assert "new.csv lacks 'screens': taken as missing." in warned and "no id column" in warned
     assert "1 value of 'budget' no number, such as 'much': taken as missing." in warned
-    found = new_rows.predict(model_files.dumps(model), rows.data)
     assert found["id"].to_list() == ["new 1", "new 2", "new 3"] and found["prediction"].null_count() == 0
 
 

@@ -7,7 +7,7 @@ left out, and each difference is a sentence. The model's graphs know nothing of 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import polars as pl
@@ -156,16 +156,33 @@ def unfamiliar(trained: HetData, values: Mapping[str, Mapping[str, Any]]) -> lis
     return [note for note in found if note]
 
 
-def predict(model: bytes, data: HetData) -> pl.DataFrame:
-    """Return the predictions of a model file for new instances: "id", "prediction", "coverage" and "p:CLASS".
+def predict(model: bytes, data: HetData, files: Sequence[tuple[str, pl.DataFrame]]) -> tuple[pl.DataFrame, list[str]]:
+    """Return the predictions of a model file for new instances, and what differs from the training data, in sentences.
+
+    In a worker, which holds the data since the training: another one would have to load the library first.
 
     Parameters
     ----------
     model : bytes
         Of a consensus of `hetcore`.
     data : HetData
+        That it was trained on.
+    files : sequence of (str, polars.DataFrame)
+        As of `matched`, by pairs.
+
+    Returns
+    -------
+    polars.DataFrame
+        "id", "prediction", "coverage", "sources" and "p:CLASS".
+    list of str
+        The differences.
+
+    Raises
+    ------
+    DataError
+        As `matched` does.
     """
-    loaded = model_files.load(model)
+    loaded, (data, _, differences) = model_files.load(model), matched(data, dict(files))
     with warnings.catch_warnings():
         # `matched` has found the same, and the page shows it
         for category in (MissingColumnsWarning, UnfamiliarValuesWarning):
@@ -176,4 +193,4 @@ def predict(model: bytes, data: HetData) -> pl.DataFrame:
     columns["sources"] = data.mask.sum(axis=0).tolist()
     if explained.probabilities is not None:
         columns |= {f"p:{label}": explained.probabilities[:, k] for k, label in enumerate(loaded.classes_)}
-    return pl.DataFrame(columns, strict=False)
+    return pl.DataFrame(columns, strict=False), differences

@@ -8,6 +8,7 @@ import polars as pl
 import streamlit as st
 
 from hetcore.data import HetData
+from hetcore.data.text import counted
 from hetcore.errors import DataError
 from studio.messages import explained
 from studio.runs import export
@@ -15,7 +16,6 @@ from studio.uploads import file_name, read_table
 from studio.views.common.widgets import escape, show_table
 from studio.views.common.widgets_downloads import ICON
 from studio.views.common.widgets_task import answer
-from studio.views.consensus import new_rows
 
 __all__ = ["predict_new"]
 
@@ -56,12 +56,12 @@ def _predicted(model: bytes, data: HetData, given: Any, owner: str) -> tuple[pl.
     """Return the predictions, what differs, and what went wrong."""
     try:
         files = {file_name(file.name): read_table(file_name(file.name), file) for file in given}
-        rows = new_rows.matched(data, files)
-        found, why = answer(FUNCTION, {"model": model, "data": rows.data}, owner, "Predicting …")
+        arguments = {"model": model, "data": data, "files": tuple(files.items())}
+        found, why = answer(FUNCTION, arguments, owner, "Predicting …")
     except (DataError, ValueError) as error:
         # Our own sentences as they are, and the queue's, which is one.
         return None, [], explained(error) if isinstance(error, DataError) else str(error)
-    return found, rows.warnings, why
+    return (None, [], why) if found is None else (*found, why)
 
 
 def _show(found: pl.DataFrame | None, warnings: list[str], failure: str) -> None:
@@ -77,8 +77,8 @@ def _show(found: pl.DataFrame | None, warnings: list[str], failure: str) -> None
     if found is None:
         return
     rests = found["sources"].value_counts().sort("sources").rows()
-    counts = ", ".join(f"{count:,} on {sources} of the tables" for sources, count in rests)
-    st.markdown(f"**{found.height:,} predictions**: {counts}. Graphs know nothing of new instances.")
+    counts = ", ".join(f"{count:,} from {counted(sources, 'table')}" for sources, count in rests)
+    st.markdown(f"**{counted(found.height, 'prediction')}**: {counts}. Graphs know nothing of new instances.")
     show_table(found.head(MOST), key="new predictions", alt="Predictions of the new rows")
     table = export.csv(found)
     st.download_button("New predictions (CSV)", table, "predictions.csv", "text/csv", on_click="ignore", icon=ICON)
