@@ -146,11 +146,11 @@ class TableView:
     encoding: TableEncoding
     name: str
     order: NDArray[np.int64] | None
-    trees: bool
+    kind: str
 
     def load(self) -> NDArray:
         """Return the columns (m, d): float32 with NaN where missing for trees, else float64 without."""
-        found = self.encoding.columns(self.source, self.name)[0 if self.trees else 2]
+        found = self.encoding.columns(self.source, self.name)[("trees", "linear", "smooth").index(self.kind)]
         return found if self.order is None else found[self.order]
 
     def bins(self, n_bins: int) -> tuple[BinMapper, NDArray[np.uint8]]:

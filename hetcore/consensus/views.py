@@ -130,7 +130,8 @@ class ViewColumns(Stored):
             _, made = MEMORY.get("views", self.origin) or (None, None)
             if made is not None:
                 return made
-        if not any(view.joins for view in self.views):
+        # nearest rows need all columns of their tables at once
+        if self.near is None and not any(view.joins for view in self.views):
             return self._apart(data, labels, learn=False)
         return self._data_views(self._matrices(data, labels, self.tables.transform(data), learn=False))
 
@@ -148,12 +149,14 @@ class ViewColumns(Stored):
         return [next(of_graphs) if view.graphs else self._of_table(view, data) for view in self.views]
 
     def _of_table(self, view: View, data: HetData) -> DataView:
-        name, trees = view.tables[0], view.learner == "trees"
+        name, kind = view.tables[0], view.learner if view.learner == "trees" else "smooth"
+        # as in the fit, where a single table without graphs was not apart
+        kind = "linear" if view.learner == "linear" and self.tables.linear_sees_all else kind
         if name not in data.sources:
             return DataView(view, np.empty(0, np.int64), np.empty((0, self.width(view, 0)), np.float32))
         rows = data.rows(name)
         order = None if (np.diff(rows) > 0).all() else np.argsort(rows)
-        made = TableView(data.sources[name], self.tables.encoding(name), name, order, trees)
+        made = TableView(data.sources[name], self.tables.encoding(name), name, order, kind)
         return DataView(view, rows if order is None else rows[order], made)
 
     def _data_views(

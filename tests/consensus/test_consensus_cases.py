@@ -184,12 +184,21 @@ def test_one_label_two_all_but_one_and_all(printed, n_labelled):
         assert_allclose(predicted, truth[0], rtol=1e-6)
 
 
+@pytest.mark.parametrize("more", [0, 230])
 @pytest.mark.parametrize("task,printed", KINDS)
-def test_one_table_and_no_graph(task, printed):
+def test_one_table_and_no_graph(task, printed, more):
     data, _ = planted(task, n_sources=1, n_noise_sources=0, n_graphs=0, coverage=1.0)
+    # of a wide table linear learners see all columns, kernels its components
+    noise = np.random.default_rng(0).normal(size=(data.n, more))
+    wide = data.sources["source_1"].frame.with_columns(
+        pl.Series("id", data.sources["source_1"].id_series), **{f"more_{k}": noise[:, k] for k in range(more)}
+    )
+    data = hc.HetData({"source_1": wide}, target=(data.ids, data.y), task=task)
     fit = model(task, printed).fit(data)
     assert fit.source_weights_ == {"source_1": 1.0} and fit.graph_weights_ == {}
-    assert np.isfinite(scores(fit, data)).all()
+    predicted, some = scores(fit, data), np.arange(data.n) % 3 == 0
+    assert np.isfinite(predicted).all()
+    assert_allclose(scores(fit, data.drop_instances(~some)), predicted[some], rtol=1e-5, atol=1e-6)
 
 
 @pytest.mark.parametrize("task,printed", KINDS)
