@@ -34,7 +34,7 @@ def page() -> None:
         return no_runs()
     show_table(
         table.table(runs), key="runs_table", alt="All runs, newest first",
-        column_config={"name": st.column_config.TextColumn(width=270)},
+        column_config={name: st.column_config.TextColumn(width=width) for name, width in table.WIDTHS.items()},
     )  # fmt: skip
     chosen = choice(runs)
     if len(chosen) == 1:

@@ -110,6 +110,11 @@ def per_cent(figure: Figure) -> Figure:
     if figure["layout"]["yaxis"]["title"]["text"].partition(",")[0] == "error":
         # as many decimals as tell ticks apart: the zeros after them are left out
         figure["layout"]["yaxis"] |= {"tickformat": ".3~%", "hoverformat": ".1%"}
+        values = np.concatenate([np.zeros(0), *(np.asarray(trace["y"], float) for trace in figure["data"])])
+        values = values[np.isfinite(values)]
+        # a level line alone would stand on an axis from less than none to more than all
+        if values.size and np.ptp(values) == 0:
+            figure["layout"]["yaxis"] |= {"range": [0, 2 * float(values[0]) or 0.1]}
     return figure
 
 
@@ -128,7 +133,10 @@ def level(figure: Figure, name: str, value: float, ends: tuple[float, float]) ->
     """Add a dashed line of one height to a figure, such as the error of another method."""
     line = {"color": "#717581", "width": 2, "dash": "dash"}
     trace = {"type": "scatter", "mode": "lines", "name": name, "x": list(ends), "y": [float(value)] * 2, "line": line}
-    form = figure["layout"]["yaxis"].get("hoverformat", ".3g")
+    axis = figure["layout"]["yaxis"]
+    form = axis.get("hoverformat", ".3g")
+    if "range" in axis:
+        axis["range"] = [axis["range"][0], max(axis["range"][1], 1.1 * float(value))]
     figure["data"].append(trace | {"hovertemplate": f"%{{y:{form}}}"})
 
 

@@ -11,10 +11,15 @@ from studio.messages import shown
 from studio.runs import export
 from studio.runs.run import Run
 
-__all__ = ["downloads", "example_of", "label", "metric", "result", "rounds", "short", "table", "unfinished", "weights"]
+__all__ = [
+    "WIDTHS", "downloads", "example_of", "label", "metric", "result", "rounds", "short", "table", "unfinished",
+    "weights",
+]  # fmt: skip
 
 LETTERS = {"lambda0": "λ0", "lambda1": "λ1", "eta": "η"}
 """What tells trainings of the same method apart most often, by parameter."""
+WIDTHS = {"name": 170, "result": 92} | dict.fromkeys(LETTERS.values(), 44)
+"""Pixels of the columns of the table that a phone shows; 366 is what it has."""
 
 
 def label(run: Run) -> str:
@@ -71,10 +76,10 @@ def example_of(run: Run) -> str | None:
 
 
 def table(runs: Iterable[Run]) -> pl.DataFrame:
-    """Return one row a run: name, error or RMSE, when (UTC), data, method, rounds, letters that any has, status."""
+    """Return one row a run: name, error or RMSE, letters that any has, when (UTC), data, method, rounds, status."""
     rows = [_row(run) for run in runs]
-    # What one looks for first, for a phone shows two columns.
-    names = ("name", "result", "when (UTC)", "data", "method", "rounds", *LETTERS.values(), "status")
+    # What tells runs apart comes first, for a phone shows four narrow columns.
+    names = ("name", "result", *LETTERS.values(), "when (UTC)", "data", "method", "rounds", "status")
     made = pl.DataFrame(rows, schema=dict.fromkeys(names, pl.String) | {"rounds": pl.Int64}, orient="row")
     return made.drop(name for name in LETTERS.values() if made.height and not made[name].count())
 
@@ -83,7 +88,7 @@ def _row(run: Run) -> tuple[Any, ...]:
     when = f"{run.created:%Y-%m-%d %H:%M}"
     given = run.settings.get("params") or {}
     letters = (None if given.get(name) is None else shown(given[name], 12) for name in LETTERS)
-    return label(run), result(run), when, shown(run.dataset), shown(run.method), rounds(run), *letters, run.status
+    return label(run), result(run), *letters, when, shown(run.dataset), shown(run.method), rounds(run), run.status
 
 
 def result(run: Run) -> str:

@@ -61,6 +61,8 @@ def run(method, **params):
 def test_runs_have_a_column_of_each_letter():
     made = table.table([run("GBCRegressor", lambda0=0.3, lambda1="auto"), run("HMF")])
     assert made["λ0"].to_list() == ["0.3", None] and made["λ1"].to_list() == ["auto", None]
+    # A phone shows 366 pixels of the table: what tells the runs apart is among them.
+    assert made.columns[:4] == ["name", "result", "λ0", "λ1"] and sum(table.WIDTHS[n] for n in made.columns[:4]) <= 366
     assert not {"λ0", "η"} & {*table.table([run("HMF")]).columns}
     # Runs of one method and data, which have the same name, differ in it alone.
     moved = table.table([run("WeightedMultiSourceTrAdaBoostClassifier", eta=eta) for eta in ("auto", 20.0)])
