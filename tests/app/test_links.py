@@ -8,6 +8,7 @@ from streamlit.proto.WidgetStates_pb2 import WidgetStates
 from streamlit.testing.v1 import AppTest
 
 from studio.jobs import manager
+from studio.views.common import widgets_controls
 from tests.jobs.running import PATIENCE
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -48,6 +49,31 @@ def test_a_slider_at_its_least_is_in_the_link():
     assert address(page)["l0"] == "0.0" and address(page)["known"] == "5"
     other = opened(**address(page))
     assert other.slider(key="l0").value == 0.0 and other.slider(key="known").value == 5
+
+
+def test_a_step_back_in_the_browser_takes_back_what_was_moved_and_trained(monkeypatch):
+    page = opened(data="planted", rounds="10")
+    page.button(key="train").click().run()
+    first = page.session_state["live Consensus"].runs["Consensus"]
+    assert manager.manager().wait(first, timeout=PATIENCE).state == "finished"
+    before = address(page.run())
+    page.slider(key="rounds").set_value(12).run()
+    page.session_state["live Consensus"].durations.clear()
+    moved = controls(page)
+
+    def back():
+        page.query_params.clear()
+        page.query_params.update(before)
+        return page.run()
+
+    # An address of before that comes at once is a late word of the browser, and takes back nothing.
+    assert controls(back()) == moved
+    monkeypatch.setattr(widgets_controls, "SETTLED", -1.0)
+    back()
+    assert not page.exception and page.slider(key="rounds").value == 10 and address(page) == before
+    assert page.session_state["live Consensus"].runs == {"Consensus": first}
+    # Another page's address has none of this one's controls.
+    assert "l0" not in address(page.switch_page("pages/3_Collective.py").run())
 
 
 def test_sources_graphs_noise_and_changes_of_the_data_are_in_the_link():

@@ -57,10 +57,13 @@ HIDDEN = re.compile("[\x00-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]"
 
 def frame(title: str) -> None:
     """Begin a page: its name, width, and the way to the others."""
+    from studio.views.common.widgets_controls import follow  # which needs the session, and that needs this file
+
     st.set_page_config(page_title=f"{title} · hetcore", layout="wide")
     styled()
     logged_in = _log_in()
     _start()
+    follow(title)
     if logged_in:
         # Without a login runs are a browser's own, and a link may show them to others.
         _forget_runs_of_others()

@@ -10,6 +10,7 @@ A control starts with what the address says, else with what it had when the page
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import urlencode
@@ -24,14 +25,59 @@ from studio.views.common import glossary
 from studio.views.common.widgets_present import NOTHING, PRESENT, present
 
 __all__ = [
-    "Limits", "go_back", "held", "labels_known", "multiselect", "parameter_slider", "share", "slider", "train_example",
-    "values", "write",
+    "Limits", "follow", "go_back", "held", "labels_known", "multiselect", "parameter_slider", "share", "slider",
+    "train_example", "values", "write",
 ]  # fmt: skip
 
 OWN_SHARE = 80
 """Per cent of one's own labels that train unless the person says otherwise."""
 NAMES, VALUES, LABELS = "control names", session.CONTROLS, "control labels"
 """In the session: names in the address of this page's controls, the value of every control there was, and labels."""
+PAGE, EARLIER, AT = "page of controls", "addresses before", "address written at"
+"""In the session: the page of the names, the addresses that its pages had, and when one was written last."""
+SETTLED = 2.0
+"""Seconds after which the browser has taken over an address that was written: another one then is not a late word."""
+MOST_ADDRESSES = 100
+
+
+def follow(page: str) -> None:
+    """Begin a page's controls, which follow the address where the person goes back or forward in the browser."""
+    # Names of another page's controls would stand in the address of this one.
+    if st.session_state.get(PAGE) != page:
+        st.session_state[PAGE], st.session_state[NAMES] = page, {}
+        return
+    written = st.session_state.get(session.WRITTEN) or {}
+    if not _went_back(written):
+        return
+    asked = session.asked()
+    for key, name in st.session_state[NAMES].items():
+        # Read from the address when they are drawn.
+        if name in asked:
+            st.session_state.pop(key, None)
+    if asked.get("whatif") != written.get("whatif"):
+        st.session_state.pop("operations", None)
+    # The trainings of that address are found again as after a reload.
+    if asked.get("run") and asked["run"] != written.get("run"):
+        for name in [name for name in st.session_state if str(name).startswith(f"live {page}")]:
+            del st.session_state[name]
+
+
+def _went_back(written: Mapping[str, str]) -> bool:
+    """Return whether the browser shows an address that a page had before, and nothing else was done."""
+    earlier, now = st.session_state.setdefault(EARLIER, []), _without_tabs(written)
+    if now and now not in earlier:
+        st.session_state[EARLIER] = earlier = [*earlier, now][-MOST_ADDRESSES:]
+    given = _without_tabs(st.query_params.to_dict())
+    if given == now or given not in earlier or given.get("data") != now.get("data"):
+        return False
+    # A control that was moved just now came with the address of before.
+    kept = st.session_state.get(VALUES, {})
+    moved = any(key in kept and kept[key] != value for key, value in values().items())
+    return not moved and time.monotonic() - st.session_state.get(AT, 0.0) > SETTLED
+
+
+def _without_tabs(address: Mapping[str, str]) -> dict[str, str]:
+    return {name: value for name, value in address.items() if name not in session.TABS}
 
 
 def held(key: str, start: Any, limits: Limits | None = None, name: str = "") -> str:
@@ -160,17 +206,18 @@ def address_values() -> dict[str, str]:
     return kept | controls | ({"whatif": json.dumps(operations, ensure_ascii=False)} if operations else {})
 
 
-def write() -> None:
+def write(more: Mapping[str, str] | None = None) -> None:
     """Write the state of the page to its address, a long one under the id that it is kept by; hide what a presenter
-    does not show."""
+    does not show. `more` is written beside it."""
     present(st.session_state.get(NAMES, {}))
-    wanted = address_values()
+    wanted = address_values() | dict(more or {})
     # What belongs to the data and the runs stays legible in a short address too.
     if sum(map(len, [*wanted, *wanted.values()])) > state.LONGEST:
-        wanted = {"state": state.keep(wanted, session.states())}
-        wanted |= {name: address_values()[name] for name in session.SHOWN if name in address_values()}
+        long, wanted = wanted, {"state": state.keep(wanted, session.states())}
+        wanted |= {name: long[name] for name in session.SHOWN if name in long}
     st.session_state[session.WRITTEN] = wanted
     if st.query_params.to_dict() != wanted:
+        st.session_state[AT] = time.monotonic()
         st.query_params.from_dict(wanted)
 
 

@@ -205,12 +205,15 @@ class LiveTrainings:
             st.toggle("Pause updates", key="hold", help="The charts stand still; training goes on.")
             share()
             lesson = widgets_lessons.choice(self.page)
-        write()
-        done = kept is not None and not self.busy
-        widgets_lessons.panel(lesson, widgets_lessons.facts_of(kept, self.events(), done))
         asked = not busy and (pressed or stepped or st.session_state.pop("train_now", False))
         quick = changed and kept.own and 0 < estimate < INSTANT
-        if able and (asked or quick):
+        starting = able and (asked or quick)
+        # A training writes the address with its run: one step back in the browser takes back both.
+        if not starting:
+            write()
+        done = kept is not None and not self.busy
+        widgets_lessons.panel(lesson, widgets_lessons.facts_of(kept, self.events(), done))
+        if starting:
             self.stop()
             # Who goes step by step sees all of them from their first round.
             self._start(settings, paused=stepped, standing={} if stepped else standing)
@@ -254,6 +257,7 @@ class LiveTrainings:
             for run in runs.values():
                 jobs.manager().stop(run)  # without effect on one that stands
             st.error(escape(error))
+            write()
             return
         kept = kept if kept and kept.own else None
         done = self._finished(kept)
@@ -264,9 +268,8 @@ class LiveTrainings:
         st.session_state[self._state_key] = _Kept(
             current.title, self.digest, settings, runs, before, durations=durations, earlier=earlier, drawn=drawn
         )
-        st.query_params["run"] = ",".join(runs.values())
-        if len(runs) > 1 or self.page not in runs:
-            st.query_params["labels"] = "|".join(runs)
+        labels = {"labels": "|".join(runs)} if len(runs) > 1 or self.page not in runs else {}
+        write({"run": ",".join(runs.values())} | labels)
         st.rerun()
 
     def _finished(self, kept: _Kept | None) -> dict[str, tuple[Setting, Sequence[Any]]]:
