@@ -18,6 +18,8 @@ from pathlib import Path
 import hypothesis
 import pytest
 
+from tests.clusters import client, cluster, shared_client  # noqa: F401 - fixtures
+
 ROOT = Path(__file__).resolve().parent.parent
 REAL_DATA = ROOT.parent / "shared" / "data"
 ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
@@ -110,7 +112,7 @@ def pytest_collection_finish() -> None:
 
 
 # The same examples each time, and no example fails for being slow; `--hypothesis-profile=many` looks for new ones.
-hypothesis.settings.register_profile("repeatable", derandomize=True, deadline=None, database=None)
+hypothesis.settings.register_profile("repeatable", max_examples=50, derandomize=True, deadline=None, database=None)
 hypothesis.settings.register_profile("many", max_examples=2_000, deadline=None)
 hypothesis.settings.load_profile("repeatable")
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import signal
 import time
@@ -17,6 +16,7 @@ import hetcore as hc
 from hetcore import model_files
 from hetcore.errors import ClusterError, DataError, ParameterError
 from hetcore.tuning import cross_validate
+from tests.clusters import PATIENCE, QUIET
 from tests.consensus.test_consensus import TASKS, model, planted
 
 dask = pytest.importorskip("distributed", reason="Dask is not installed: pip install -r requirements-dask.txt")
@@ -24,30 +24,6 @@ from hetcore import distributed  # noqa: E402 - after the skip
 from hetcore.base import boost  # noqa: E402
 from hetcore.distributed import executor as dask_executor  # noqa: E402
 from hetcore.distributed import worker_actor, worker_pool  # noqa: E402
-
-PATIENCE = 300.0  # machines may be busy
-QUIET = {"dashboard_address": ":0", "silence_logs": logging.CRITICAL}
-
-
-@pytest.fixture(scope="module")
-def cluster():
-    """Two worker processes of one thread."""
-    with dask.LocalCluster(n_workers=2, threads_per_worker=1, processes=True, **QUIET) as made:
-        yield made
-
-
-@pytest.fixture(scope="module")
-def shared_client(cluster):
-    """Who is connected to them, and is no one's default."""
-    with dask.Client(cluster.scheduler_address, direct_to_workers=True, set_as_default=False) as made:
-        yield made
-
-
-@pytest.fixture
-def client(shared_client):
-    """A client with both workers up, after a test that killed one too."""
-    shared_client.wait_for_workers(2, PATIENCE)
-    return shared_client
 
 
 @pytest.fixture

@@ -16,18 +16,13 @@ from experiments import __main__ as shell
 from experiments.protocols import PROTOCOLS, Protocol
 from hetcore import model_files
 from hetcore.errors import ClusterError
+from tests.clusters import QUIET
 from tests.consensus.test_consensus import planted
 from tests.experiments.toy import toy  # noqa: F401 - a fixture
 
 dask = pytest.importorskip("distributed", reason="Dask is not installed: pip install -r requirements-dask.txt")
 from hetcore import distributed  # noqa: E402 - after the skip
 from hetcore.distributed import tasks  # noqa: E402
-from tests.consensus.test_distributed import (  # noqa: E402, F401 - fixtures
-    QUIET,
-    client,
-    cluster,
-    shared_client,
-)
 
 
 @pytest.fixture(scope="module")
@@ -134,7 +129,7 @@ def test_a_cluster_without_a_worker_is_refused():
 
 
 @pytest.mark.slow
-def test_processes_give_what_this_one_does(client):  # noqa: F811
+def test_processes_give_what_this_one_does(client):
     X, y = rows()
     found = distributed.replicates(hc.HGBMRegressor(n_iterations=3), range(3), (X, y), client)
     here = [hc.HGBMRegressor(n_iterations=3, random_state=seed).fit(X, y) for seed in range(3)]

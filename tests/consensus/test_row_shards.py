@@ -12,7 +12,7 @@ import pytest
 
 import hetcore as hc
 
-dask = pytest.importorskip("distributed", reason="Dask is not installed: pip install -r requirements-dask.txt")
+pytest.importorskip("distributed", reason="Dask is not installed: pip install -r requirements-dask.txt")
 from hetcore import binning, distributed, model_files  # noqa: E402 - after the skip
 from hetcore.base import boost  # noqa: E402
 from hetcore.consensus import algorithm1  # noqa: E402
@@ -22,8 +22,9 @@ from hetcore.distributed.histogram_trees import FixedPoint, PartRows, grow_from_
 from hetcore.distributed.row_shards import ranges_of  # noqa: E402
 from hetcore.errors import DataError, ParameterError  # noqa: E402
 from hetcore.trees import BinMapper, TreeParams, grow  # noqa: E402
+from tests.clusters import PATIENCE  # noqa: E402
 from tests.consensus.test_consensus import TASKS, planted  # noqa: E402
-from tests.consensus.test_distributed import PATIENCE, QUIET, client, cluster, same, shared_client  # noqa: E402, F401
+from tests.consensus.test_distributed import same  # noqa: E402
 from tests.consensus.test_distributed_counts import PRINTED, Workers, made  # noqa: E402
 
 
@@ -175,13 +176,13 @@ def test_what_fits_a_worker_is_not_cut():
 @pytest.mark.parametrize("printed, shard_rows", [(True, 0), (True, 1.5), (False, 10)])
 def test_a_wrong_number_of_rows_is_refused(printed, shard_rows):
     data, _ = planted("regression")
-    client = SimpleNamespace(asynchronous=False, status="running")  # noqa: F811
+    client = SimpleNamespace(asynchronous=False, status="running")
     with pytest.raises(ParameterError, match=rf"shard_rows={shard_rows} must be a whole number .*as_printed=True\.$"):
         distributed.fit(made(printed=printed), data, client, shard_rows=shard_rows)
 
 
 @pytest.mark.slow
-def test_one_two_and_four_shards_on_a_cluster_that_loses_a_worker(tmp_path, client):  # noqa: F811
+def test_one_two_and_four_shards_on_a_cluster_that_loses_a_worker(tmp_path, client):
     data = by_path(planted("classification")[0], tmp_path, np.arange)
 
     def kill(event):

@@ -108,22 +108,21 @@ def test_strips_learn_as_much_as_the_order_of_a_fit_here():
 
 # ---- on a cluster ----------------------------------------------------------------------------------------------------
 
-dask = pytest.importorskip("distributed", reason="Dask is not installed: pip install -r requirements-dask.txt")
+pytest.importorskip("distributed", reason="Dask is not installed: pip install -r requirements-dask.txt")
 from hetcore import distributed  # noqa: E402 - after the skip
-from tests.consensus.test_distributed import QUIET  # noqa: E402
 
 
-@pytest.fixture(scope="module")
-def cluster():
-    """Four worker processes of one thread."""
-    with dask.LocalCluster(n_workers=4, threads_per_worker=1, processes=True, **QUIET) as made:
-        yield made
+@pytest.fixture
+def fewer(cluster, client):
+    """A function that ends workers of the cluster until so many are left; as many as before follow."""
 
+    def left(n):
+        cluster.scale(n)
+        while len(client.scheduler_info(n_workers=-1)["workers"]) != n:
+            time.sleep(0.05)
 
-@pytest.fixture(scope="module")
-def client(cluster):
-    with dask.Client(cluster.scheduler_address, direct_to_workers=True, set_as_default=False) as made:
-        yield made
+    yield left
+    cluster.scale(2)
 
 
 def fitted_here(kind, X, y):
@@ -137,7 +136,7 @@ def fitted_here(kind, X, y):
 
 
 @pytest.mark.slow
-def test_the_model_file_is_the_same_from_four_two_and_one_worker_and_after_a_loss(client, cluster):
+def test_the_model_file_is_the_same_from_two_workers_and_one_and_after_a_loss(client, fewer):
     X, y, *_ = ratings(n_users=37, n_items=23, n=900)
     files = {}
     for kind in KINDS:
@@ -155,11 +154,8 @@ def test_the_model_file_is_the_same_from_four_two_and_one_worker_and_after_a_los
             os.kill(killed[0], signal.SIGKILL)
 
     assert model_files.dumps(distributed.fit(hc.HMF(**FEW), X, client, [kill_one], y=y)) == files["HMF"] and killed
-    for n in (2, 1):
-        cluster.scale(n)
-        while len(client.scheduler_info(n_workers=-1)["workers"]) != n:
-            time.sleep(0.2)
-        assert model_files.dumps(distributed.fit(hc.HMF(**FEW), X, client, y=y)) == files["HMF"]
+    fewer(1)
+    assert model_files.dumps(distributed.fit(hc.HMF(**FEW), X, client, y=y)) == files["HMF"]
 
 
 @pytest.mark.slow
