@@ -73,10 +73,10 @@ def assert_defined(model):
     json.dumps(model._get_state()[0], allow_nan=False)
 
 
-@pytest.mark.parametrize("examples", [3, pytest.param(100, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("examples", [3, pytest.param(50, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", METHODS)
 def test_a_method_keeps_its_laws_on_any_problem(name, examples):
-    @settings(max_examples=examples if examples < 100 else max(examples, settings().max_examples))
+    @settings(max_examples=examples if examples < 50 else max(examples, settings().max_examples))
     @given(cases(name))
     def law(case):
         assert_lawful(case)

@@ -5,16 +5,13 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
 import hetcore as hc
 from hetcore.data.encoding import SourceEncoder
 from hetcore.errors import DataError
-
-law = settings(deadline=None, max_examples=max(200, settings().max_examples))
-quick_law = settings(deadline=None, max_examples=max(100, settings().max_examples))
 
 texts = st.one_of(st.sampled_from(["a", "b", "c", "001", "1", " a", "", "é"]), st.text(max_size=4))
 ids = st.one_of(st.none(), texts)
@@ -45,14 +42,12 @@ def total(findings, *kinds: str) -> int:
 
 
 @pytest.mark.slow
-@quick_law
 @given(tables)
 def test_rows_in_are_rows_used_and_rows_reported(rows):
     source = hc.Source.from_frame(frame(rows), "id")
     assert source.n_given == len(rows) == source.n_rows + total(source.findings, "missing_id", "repeated_id")
 
 
-@quick_law
 @given(edges)
 def test_edges_in_are_edges_used_and_edges_reported(rows):
     graph = hc.Graph(edge_frame(rows))
@@ -61,7 +56,6 @@ def test_edges_in_are_edges_used_and_edges_reported(rows):
 
 
 @pytest.mark.slow
-@quick_law
 @given(tables, edges)
 def test_unknown_ids_of_edges_are_counted_whether_kept_or_dropped(rows, links):
     graph = hc.Graph(edge_frame(links))
@@ -73,7 +67,6 @@ def test_unknown_ids_of_edges_are_counted_whether_kept_or_dropped(rows, links):
     assert set(dropped.ids) == set(dropped.sources["t"].ids) <= set(kept.ids)
 
 
-@quick_law
 @given(tables)
 def test_ids_are_byte_identical_and_the_first_row_of_each_is_kept(rows):
     data = hc.HetData({"t": frame(rows)})
@@ -87,7 +80,6 @@ def test_ids_are_byte_identical_and_the_first_row_of_each_is_kept(rows):
 OF_THE_ORDER = ("spaced_id", "total_row", "note_row")
 
 
-@quick_law
 @given(tables, st.randoms(use_true_random=False))
 def test_row_order_changes_nothing_but_order(rows, random):
     unique = list({row["id"]: row for row in rows if has_id(row)}.values())
@@ -102,7 +94,6 @@ def test_row_order_changes_nothing_but_order(rows, random):
     assert reports[0] == reports[1]
 
 
-@quick_law
 @given(edges, st.randoms(use_true_random=False))
 def test_the_order_and_direction_of_edges_do_not_matter(rows, random):
     whole = [(a, b, round(w) if w is not None and abs(w) < 100 else w) for a, b, w in rows]
@@ -114,7 +105,6 @@ def test_the_order_and_direction_of_edges_do_not_matter(rows, random):
 
 
 @pytest.mark.slow
-@quick_law
 @given(tables, edges, st.integers(0, 3), st.floats(0.05, 1.0))
 def test_what_if_never_changes_the_original(rows, links, seed, share):
     table, links = frame(rows), edge_frame(links)
@@ -135,7 +125,6 @@ def test_what_if_never_changes_the_original(rows, links, seed, share):
             assert_array_equal(one.ids[one.rows(name)], source.ids)
 
 
-@quick_law
 @given(
     st.lists(
         st.one_of(st.none(), st.text(max_size=6), st.sampled_from(["1", "2.5", "x y", "007"])), min_size=1, max_size=30

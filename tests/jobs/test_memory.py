@@ -55,14 +55,15 @@ def test_a_table_by_path_is_estimated_by_its_rows_and_types_and_not_read(tmp_pat
     assert memory.needed(tasks[1]) == pytest.approx(memory.needed(tasks[0]), rel=0.01)
 
 
-def test_ten_thousand_classes_are_refused_with_numbers_before_they_take_the_memory():
-    n = 20_000
-    ids, codes = [f"i{k}" for k in range(n)], [f"c{k % 10_000}" for k in range(n)]
+def test_thousands_of_classes_are_refused_with_numbers_before_they_take_the_memory():
+    n = 4_000
+    ids, codes = [f"i{k}" for k in range(n)], [f"c{k % 2_000}" for k in range(n)]
     table, target = pl.DataFrame({"id": ids, "x": range(n)}), pl.DataFrame({"id": ids, "y": codes})
     given = jobs.TrainingTask("GBCClassifier", {"n_iterations": 5}, HetData({"t": table}, target=target))
-    words = memory.why_not(given, JobLimits(workers=1, memory=8 * GIB))
-    assert "choose a label of fewer than its 10,000 classes, or sample the instances." in words
-    assert memory.why_not(task(), JobLimits(workers=1, memory=8 * GIB)) == ""
+    limits = JobLimits(workers=1, memory=3 * GIB)
+    words = memory.why_not(given, limits)
+    assert "choose a label of fewer than its 2,000 classes, or sample the instances." in words
+    assert memory.why_not(task(), limits) == ""
 
 
 @pytest.mark.parametrize(
