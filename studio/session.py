@@ -228,7 +228,7 @@ def _forget_shares() -> None:
 
 
 def _story(data: HetData) -> str:
-    parts = [counted(len(data.sources), "table"), counted(len(data.graphs), "graph")]
+    parts = [counted(len(data.sources), "table"), *([counted(len(data.graphs), "graph")] if data.graphs else [])]
     return f"{' and '.join(parts)} about {counted(data.n, 'instance')}, {int(data.labelled.sum()):,} with a label."
 
 

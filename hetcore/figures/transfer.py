@@ -197,23 +197,10 @@ def eta_scale(
         }
         for place, (name, mark) in enumerate(marks.items())
     ]  # fmt: skip
-    if path and apart:
-        ends = [10.0**end for end in ETA_RANGE]
-        band = {"type": "scatter", "mode": "none", "x": [*ends, *ends[::-1]], "y": [low, low, low + apart, low + apart]}
-        data.append(band | {"fill": "toself", "fillcolor": SHADE, "hoverinfo": "skip", "name": "not told apart"})
     if path:
-        data.append({
-            "type": "scatter", "mode": "lines+markers", "x": [_on_scale(eta) for eta in path[0]], "y": [*path[1]],
-            "line": {"color": COLOURS[0], "width": 2}, "customdata": [*path[0]], "name": "left-out loss",
-            "hovertemplate": "η = %{customdata:.3g}: %{y:.3f}<extra></extra>",
-        })  # fmt: skip
+        data += _path(*path, low + apart if apart else None)
     if value is not None:
-        measured = path is None or path[0][0] <= value <= path[0][-1]
-        level = (_loss_at(value, *path) if measured else low - 0.1 * height) if path else low
-        here = {"type": "scatter", "mode": "markers", "x": [_on_scale(value)], "y": [level], "cliponaxis": False}
-        look = {"symbol": "diamond" if measured else "diamond-open", "size": 13, "color": COLOURS[1]}
-        text = f"η = {value:.3g}{'' if measured else ', not measured'}<extra></extra>"
-        data.append(here | {"marker": look, "hovertemplate": text, "name": "η"})
+        data.append(_diamond(value, path, low, low - 0.1 * height))
     title = "left-out log loss" if path else ""
     layout = _layout("η on a logarithmic scale", title, 230 if path else 150, showlegend=False, hovermode="closest")
     ticks = [0.01, 0.1, 1, 10, 100, 1000]
@@ -222,6 +209,31 @@ def eta_scale(
     top = high + (0.4 + APART * len(marks)) * height
     layout["yaxis"] |= {"visible": bool(path), "range": [low - 0.1 * height, top]}
     return {"data": data, "layout": layout}
+
+
+def _path(etas: Sequence[float], losses: Sequence[float], apart: float | None) -> list[Figure]:
+    """Return the losses over η, on a shade from the least up to `apart`."""
+    curve = {
+        "type": "scatter", "mode": "lines+markers", "x": [_on_scale(eta) for eta in etas], "y": [*losses],
+        "line": {"color": COLOURS[0], "width": 2}, "customdata": [*etas], "name": "left-out loss",
+        "hovertemplate": "η = %{customdata:.3g}: %{y:.3f}<extra></extra>",
+    }  # fmt: skip
+    if apart is None:
+        return [curve]
+    left, right = (10.0**end for end in ETA_RANGE)
+    band = {"type": "scatter", "mode": "none", "x": [left, right, right, left], "name": "not told apart"}
+    band |= {"y": [min(losses)] * 2 + [apart] * 2, "fill": "toself", "fillcolor": SHADE, "hoverinfo": "skip"}
+    return [band, curve]
+
+
+def _diamond(eta: float, path: Line | None, low: float, axis: float) -> Figure:
+    """Return the mark of η: on the path, at `low` without one, and hollow on the axis beyond the path's ends."""
+    measured = path is None or path[0][0] <= eta <= path[0][-1]
+    level = low if path is None else _loss_at(eta, *path) if measured else axis
+    look = {"symbol": "diamond" if measured else "diamond-open", "size": 13, "color": COLOURS[1]}
+    text = f"η = {eta:.3g}{'' if measured else ', not measured'}<extra></extra>"
+    here = {"type": "scatter", "mode": "markers", "x": [_on_scale(eta)], "y": [level], "cliponaxis": False}
+    return here | {"marker": look, "hovertemplate": text, "name": "η"}
 
 
 def _side(place: int, marks: Sequence[float]) -> str:

@@ -78,7 +78,7 @@ def test_a_reload_brings_back_data_changes_and_curves(trained):
     owner, run, query, metrics = trained
     assert query["data"].startswith("own-") and query["run"] == run
     app = _opened(owner, "2_Consensus.py", **query)
-    assert not app.exception and "60 instances" in _story(app).replace("\\", "")
+    assert not app.exception and "2 tables about 60 instances" in _story(app).replace("\\", "")
     assert app.session_state["operations"] == CHANGE
     assert _metrics(app) == metrics
 

@@ -349,7 +349,7 @@ def test_losses_that_few_rows_do_not_tell_apart_are_shaded():
     assert not [trace for trace in figures.eta_scale(1.0, {}, apart=0.05)["data"] if trace["name"] == "not told apart"]
 
 
-def test_an_eta_without_a_loss_is_drawn_at_none_and_said_to_have_none():
+def test_an_eta_beyond_the_curve_stands_on_the_axis_without_a_loss():
     path = eta.path_of(_events({0.1: 0.7, 10.0: 0.6}, 0.65))
     place = lambda value: figures.eta_scale(value, {}, (path.etas, path.losses))["data"][-1]  # noqa: E731
     far, figure = place(100.0), figures.eta_scale(100.0, {}, (path.etas, path.losses))
