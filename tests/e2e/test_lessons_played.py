@@ -78,6 +78,7 @@ def test_a_noisy_source(studio_url, page):
     choose(page, page.get_by_role("combobox", name="Noise in a source", exact=False), "source_1")
     retrain(page, before)
     trained(page, before)
+    expect(page.locator(".st-key-change")).to_contain_text("noise")
     at_step(page, "noise", 3)
     answered(page, "noise", wrong="source_2", right="source_1")
     page.get_by_role("button", name="Once more").click()
@@ -88,6 +89,7 @@ def test_sources_that_agree_and_then_neighbours(studio_url, page):
     begin(page, f"{studio_url}/Consensus?data=planted&rounds=10&l1auto=0", "agreement")
     train(page)
     from_end_to_end(page, "agreement", "λ0")
+    expect(page.locator(".st-key-change")).to_contain_text("λ0")
     choose(page, page.get_by_role("combobox", name="Lesson", exact=False), f"Lesson: {LESSONS['neighbours'].title}")
     at_step(page, "neighbours", 1)  # with too many labels nothing is passed
     move(page, "Labels known, per cent", *["ArrowLeft"] * 4)
