@@ -23,12 +23,12 @@ def test_weak_svms_over_products_are_those_over_columns():
 
 def test_there_are_twenty_runs_of_four_targets_and_both_weak_learners():
     try:
-        runs = [transfer.one_run(run, 3) for run in (0, 3, 19)]
+        runs = [transfer.one_run(run, 3) for run in (0, 19)]
     except DataError:
         pytest.skip("the files are not here and can't be downloaded")
     for run in runs:
         own = run.sample_domain < 0
         assert own.sum() == 6 and run.y[own].sum() == 3 and run.y_test.mean() == 0.5
     for name in ("TaskTrAdaBoost", "WMS-Squared Multiplicative"):
-        found = [[transfer.run_cell(f"{name}, {weak}", 4, run)["accuracy"] for run in (0, 3)] for weak in transfer.WEAK]
-        assert found[0] != found[1] and min(map(min, found)) > 0.3
+        found = [transfer.run_cell(f"{name}, {weak}", 4, 3)["accuracy"] for weak in transfer.WEAK]
+        assert found[0] != found[1] and min(found) > 0.3

@@ -12,7 +12,7 @@ from tests.runs import store_faults
 from tests.runs.store_faults import FailingWrites
 
 own_sqlite = pytest.mark.skipif(store_faults.library() is None, reason="Python's SQLite is no library of its own")
-DAMAGES = 300
+DAMAGES = 120
 
 
 @pytest.fixture(scope="module")

@@ -300,6 +300,7 @@ def test_processes_give_the_same_numbers():
     assert seen == [(3, 12), (6, 12), (9, 12), (12, 12)]
 
 
+@pytest.mark.slow
 def test_processes_stop_once_asked():
     grid = {"lambda0": [0.0, 1.0], "max_depth": [1, 2, 3, 4, 5]}
     some, _ = tuned("classification", grid=grid, n_jobs=2, progress=lambda done, total: True)
