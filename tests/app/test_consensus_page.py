@@ -137,8 +137,8 @@ def test_a_training_that_waits_says_what_for_and_can_stop_it(page):
         page.button(key=f"stop {left[0]}").click().run()
         assert studio.wait(left[0], timeout=PATIENCE).state == "stopped"
     finally:
-        for run in [*left, _run(page)]:
-            studio.stop(run)
+        for run in studio.runs(owner):
+            studio.stop(run.run_id)
 
 
 @pytest.mark.parametrize("change, shown", [(0.00049, None), (-0.0004, None), (0.002, "+0.2 points")])
