@@ -95,6 +95,29 @@ def test_the_verdict_compares_with_the_best_one_alone():
     assert settings.verdict({FIRST: [event(0.9)]}) == ""
 
 
+def test_a_change_is_of_the_numbers_shown_and_one_of_nothing_has_no_arrow(monkeypatch):
+    deltas = []
+    monkeypatch.setattr(widgets.st, "metric", lambda label, value, delta=None, **_: deltas.append(delta))
+
+    def trained(f1):
+        last = event(f1, 1)
+        last.detail["metric"] = {"held_out": 1 - f1}
+        return {FIRST: [event(0.5), last]}
+
+    def predicted(right):
+        return {
+            FIRST: pl.DataFrame(
+                {"held_out": ["a", "b"] * 10, "prediction": ["a", "b"] * right + ["a"] * (20 - 2 * right)}
+            )
+        }
+
+    widgets.headline(trained(0.72449), trained(0.69951), {}, {})
+    widgets.headline(trained(0.7001), trained(0.6999), {}, {})
+    # Where both have predicted, of the predictions that are shown, not of the rounds.
+    widgets.headline(trained(0.7), trained(0.6), predicted(10), predicted(10))
+    assert deltas == ["+0.024", None, None]
+
+
 def test_the_round_that_is_kept_is_the_best_one_by_validation():
     events = [event(0.6), event(0.8, 1), event(0.7, 2)]
     for each in events:

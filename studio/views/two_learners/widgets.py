@@ -53,7 +53,9 @@ def headline(
         for label, value in settings.last_f1(events, frames).items():
             # Only at the end: half a training beside a whole one would mislead.
             ended = settings.ended(events[label][-1])
-            delta = f"{difference(now[label], old[label], 3):+.3f}" if ended and label in old else None
+            change = difference(now[label], old[label], 3) if ended and label in old else 0.0
+            # No arrow for nothing to see.
+            delta = f"{change:+.3f}" if change else None
             with st.container(width="content"):
                 st.metric(f"F1 of {escape(label)}", f"{value:.3f}", delta, width="content")
                 error = settings.kept(events[label]).detail["metric"][scored_set(events, "F1")]
