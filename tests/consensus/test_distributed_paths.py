@@ -19,15 +19,7 @@ from tests.consensus.test_consensus import model, planted
 pytest.importorskip("distributed", reason="Dask is not installed: pip install -r requirements-dask.txt")
 from hetcore import distributed  # noqa: E402 - after the skip
 from hetcore.distributed import worker_actor  # noqa: E402
-from tests.consensus.test_distributed import (  # noqa: E402, F401 - fixtures
-    TwoWorkers,
-    client,
-    cluster,
-    fit_on,
-    same,
-    shared_client,
-    threads,
-)
+from tests.consensus.test_distributed import TwoWorkers, fit_on, same, threads  # noqa: E402, F401 - a fixture
 
 
 @pytest.fixture
@@ -80,7 +72,7 @@ def test_a_path_that_a_worker_can_not_read_is_named(data, threads, tmp_path):  #
 
 
 @pytest.mark.slow
-def test_workers_read_what_they_hold_also_after_a_loss(data, client, unread):  # noqa: F811
+def test_workers_read_what_they_hold_also_after_a_loss(data, client, unread):
     def kill(event):
         if event.index == 1:
             os.kill(next(iter(client.run(os.getpid).values())), signal.SIGKILL)
@@ -97,7 +89,7 @@ def test_workers_read_what_they_hold_also_after_a_loss(data, client, unread):  #
 
 
 @pytest.mark.slow
-def test_the_default_has_the_bits_too(data, client):  # noqa: F811
+def test_the_default_has_the_bits_too(data, client):
     here = model("regression", schedule="parallel", n_iterations=3).fit(data)
     assert same(here, distributed.fit(model("regression", n_iterations=3), data, client))
 
@@ -187,7 +179,7 @@ def test_joined_tables_that_memory_can_not_hold_are_refused_by_path(data, monkey
 
 
 @pytest.mark.slow
-def test_views_of_one_table_are_grown_where_it_is_and_no_table_is_read_here(data, client, unread):  # noqa: F811
+def test_views_of_one_table_are_grown_where_it_is_and_no_table_is_read_here(data, client, unread):
     def kill(event):
         if event.index == 1:
             os.kill(next(iter(client.run(os.getpid).values())), signal.SIGKILL)
