@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import polars as pl
 
-from hetcore.errors import DataError, ParameterError
 from hetcore.figures import basic
 from studio.messages import number, shown
-from studio.runs.differences import OMITTED, SYMBOLS, operation_text
+from studio.runs.differences import OMITTED, SYMBOLS, operations_text, value_text
 from studio.runs.run import Run
 from studio.runs.table import metric, result, rounds
 
@@ -51,28 +48,11 @@ def _facts(run: Run) -> dict[str, str]:
     """Return the settings of a run by what a reader calls them."""
     given = run.settings
     facts = {"method": shown(run.method), "data": shown(run.dataset)}
-    facts["changes to the data"] = _operations_text(given.get("operations") or ()) or "none"
-    facts |= {SYMBOLS.get(k, k): _value(v) for k, v in (given.get("params") or {}).items() if k not in OMITTED}
-    facts |= {k: _value(v) for part in ("fit", "form") for k, v in (given.get(part) or {}).items()}
+    facts["changes to the data"] = operations_text(given.get("operations") or ()) or "none"
+    facts |= {SYMBOLS.get(k, k): value_text(v) for k, v in (given.get("params") or {}).items() if k not in OMITTED}
+    facts |= {k: value_text(v) for part in ("fit", "form") for k, v in (given.get(part) or {}).items()}
     # Eight digits tell two data sets apart and still fit in a cell.
     return facts | {"fingerprint of the data": run.digest[:8]}
-
-
-def _operations_text(operations: Iterable[Mapping[str, Any]]) -> str:
-    parts = []
-    for operation in operations:
-        try:
-            parts.append(operation_text(operation))
-        # One run that cannot be read must not hide the comparison of the others.
-        except (DataError, ParameterError, TypeError, KeyError):  # a run of another version of the studio
-            parts.append("a change that this studio does not know")
-    return ", ".join(parts)
-
-
-def _value(value: Any) -> str:
-    if isinstance(value, float):
-        return f"{value:g}"
-    return shown(value if isinstance(value, str) else json.dumps(value, default=str))
 
 
 # Curves and weights ---------------------------------------------------------------------------------------------------

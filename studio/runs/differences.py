@@ -7,10 +7,13 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
 from hetcore.data.text import counted
+from hetcore.errors import DataError, ParameterError
 from studio.messages import shown
 from studio.scenarios import OPERATIONS, checked
 
-__all__ = ["SYMBOLS", "Outcome", "describe", "operation_text", "sentence"]
+__all__ = [
+    "OMITTED", "SYMBOLS", "Outcome", "describe", "operation_text", "operations_text", "sentence", "value_text",
+]  # fmt: skip
 
 SYMBOLS = {
     "lambda0": "λ0",
@@ -146,6 +149,18 @@ def operation_text(operation: Mapping[str, Any], undone: bool = False) -> str:
     return _PHRASES[operation["op"]][undone](**arguments)
 
 
+def operations_text(operations: Iterable[Mapping[str, Any]]) -> str:
+    """Say the operations of a stored run in words, also those that this studio does not know."""
+    parts = []
+    for operation in operations:
+        try:
+            parts.append(operation_text(operation))
+        # One run that cannot be read must not hide the others.
+        except (DataError, ParameterError, TypeError, KeyError):  # a run of another version of the studio
+            parts.append("a change that this studio does not know")
+    return ", ".join(parts)
+
+
 def describe(operations: Iterable[Mapping[str, Any]]) -> str:
     """Say a scenario in words, "the data as given" if it changes nothing."""
     return ", ".join(map(operation_text, operations)) or "the data as given"
@@ -178,14 +193,16 @@ def _place(operation: Mapping[str, Any]) -> tuple[str, Any]:
 def _params_changed(before: Outcome, after: Outcome) -> list[str]:
     names = [name for name in after.params if before.params.get(name) != after.params[name] and name not in OMITTED]
     return [
-        f"{SYMBOLS.get(name, name)} {_value(before.params.get(name))} → {_value(after.params[name])}" for name in names
+        f"{SYMBOLS.get(name, name)} {value_text(before.params.get(name))} → {value_text(after.params[name])}"
+        for name in names
     ]
 
 
-def _value(value: Any) -> str:
+def value_text(value: Any) -> str:
+    """Return the value of a setting as a reader has it."""
     if isinstance(value, float):
         return f"{value:g}"
-    return value if isinstance(value, str) else json.dumps(value, default=str)
+    return shown(value if isinstance(value, str) else json.dumps(value, default=str))
 
 
 def _metric_changed(before: Outcome, after: Outcome) -> str:

@@ -9,6 +9,7 @@ import polars as pl
 
 from studio.messages import shown
 from studio.runs import export
+from studio.runs.differences import OMITTED, SYMBOLS, operations_text, value_text
 from studio.runs.run import Run
 
 __all__ = [
@@ -16,9 +17,7 @@ __all__ = [
     "weights",
 ]  # fmt: skip
 
-LETTERS = {"lambda0": "λ0", "lambda1": "λ1", "eta": "η"}
-"""What tells trainings of the same method apart most often, by parameter."""
-WIDTHS = {"name": 170, "result": 92} | dict.fromkeys(LETTERS.values(), 44)
+WIDTHS = {"name": 160, "result": 90, "differs in": 116}
 """Pixels of the columns of the table that a phone shows; 366 is what it has."""
 
 
@@ -76,19 +75,36 @@ def example_of(run: Run) -> str | None:
 
 
 def table(runs: Iterable[Run]) -> pl.DataFrame:
-    """Return one row a run: name, error or RMSE, letters that any has, when (UTC), data, method, rounds, status."""
-    rows = [_row(run) for run in runs]
-    # What tells runs apart comes first, for a phone shows four narrow columns.
-    names = ("name", "result", *LETTERS.values(), "when (UTC)", "data", "method", "rounds", "status")
-    made = pl.DataFrame(rows, schema=dict.fromkeys(names, pl.String) | {"rounds": pl.Int64}, orient="row")
-    return made.drop(name for name in LETTERS.values() if made.height and not made[name].count())
+    """Return one row a run: name, error or RMSE, settings in which those of its name differ, when (UTC), data, method,
+    rounds, status."""
+    runs = list(runs)
+    of_name: dict[str, list[dict[str, str]]] = {}
+    for run in runs:
+        of_name.setdefault(label(run), []).append(_settings(run))
+    rows = [(*_row(run)[:2], _differing(_settings(run), of_name[label(run)]), *_row(run)[2:]) for run in runs]
+    # What tells runs apart comes first, for a phone shows three columns.
+    names = ("name", "result", "differs in", "when (UTC)", "data", "method", "rounds", "status")
+    return pl.DataFrame(rows, schema=dict.fromkeys(names, pl.String) | {"rounds": pl.Int64}, orient="row")
 
 
 def _row(run: Run) -> tuple[Any, ...]:
     when = f"{run.created:%Y-%m-%d %H:%M}"
-    given = run.settings.get("params") or {}
-    letters = (None if given.get(name) is None else shown(given[name], 12) for name in LETTERS)
-    return label(run), result(run), *letters, when, shown(run.dataset), shown(run.method), rounds(run), run.status
+    return label(run), result(run), when, shown(run.dataset), shown(run.method), rounds(run), run.status
+
+
+def _settings(run: Run) -> dict[str, str]:
+    """Return what a run was trained with, in words by what each is of."""
+    params = {name: value for name, value in (run.settings.get("params") or {}).items() if name not in OMITTED}
+    given = params | dict(run.settings.get("fit") or {})
+    return {name: f"{SYMBOLS.get(name, name)} {value_text(value)}" for name, value in given.items()} | {
+        "operations": operations_text(run.settings.get("operations") or ())
+    }
+
+
+def _differing(own: Mapping[str, str], others: Iterable[Mapping[str, str]]) -> str | None:
+    """Return those settings that are not the same in all of some runs; None where all are."""
+    texts = [own[name] for name in own if any(other.get(name) != own[name] for other in others)]
+    return ", ".join(filter(None, texts)) or None
 
 
 def result(run: Run) -> str:
