@@ -32,6 +32,8 @@ LONG = (
     *("test_notebooks_run", "test_api_pages", "test_export", "test_export_alone", "test_row_shards"),
     *("test_store_faults", "test_jobs_cluster", "test_distributed", "test_distributed_counts", "test_noise_page"),
     *("test_transfer_page", "test_collective_page", "test_data_properties", "test_house_rules", "test_guides"),
+    *("test_consensus_felt", "test_types", "test_properties_consensus", "test_eta", "test_paper_protocols"),
+    *("test_transfer_protocol", "test_playground_page", "test_packaging"),
 )
 """Files of few tests that take ten seconds and more, the longest of a tier first."""
 
