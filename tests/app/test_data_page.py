@@ -84,6 +84,7 @@ def errors(at: AppTest) -> list[str]:
 def test_the_opening_example_is_in_use(page):
     assert errors(page) == []
     assert "Digit images" in in_use(page)
+    assert "Train on it: Consensus" in [each.proto.label for each in page.get("page_link")]
     assert numbers(page)["Instances"] == "1,797"
 
 

@@ -37,6 +37,7 @@ def page() -> AppTest:
     assert len(at.error) == 3 and "predicts the label alone" in at.error[0].value
     at = next(button for button in at.button if button.label == "Use them as they are").click().run()
     assert not at.exception and not at.error
+    assert "Train on it: Transfer" in [each.proto.label for each in at.get("page_link")]
     return at.switch_page("pages/4_Transfer.py").run()
 
 

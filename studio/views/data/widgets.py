@@ -12,11 +12,11 @@ from hetcore.data import HetData
 from hetcore.errors import DataError, ParameterError
 from hetcore.figures import basic
 from studio import session
-from studio.advice import label_autocorrelation
+from studio.advice import advise, label_autocorrelation
 from studio.messages import explained
 from studio.readers.upload_problems import stray_edges
 from studio.runs import differences
-from studio.views.common.widgets import chart, escape, number, show_table
+from studio.views.common.widgets import PAGES, chart, escape, number, show_table
 from studio.views.data.widgets_whole import sizes_of
 
 __all__ = ["in_use", "pictures", "what_if"]
@@ -41,7 +41,10 @@ def in_use() -> HetData:
     # An example's own are part of it, and stand among the findings.
     for sentence in () if now.example else _kept(data, "stray", lambda: stray_edges(data)):
         st.warning(escape(sentence))
-    st.page_link("pages/2_Consensus.py", label="Train on it: Consensus", icon=":material/arrow_forward:")
+    # Of data by path only a consensus is trained on all rows.
+    page = "Consensus" if facts else _kept(data, "advice", lambda: advise(data)).page
+    file = next(path for path, name, _ in PAGES if name == page)
+    st.page_link(file, label=f"Train on it: {page}", icon=":material/arrow_forward:")
     return data
 
 
