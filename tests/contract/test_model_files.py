@@ -24,7 +24,7 @@ from tests.model_files.trying import changed, verdict
 
 EACH = pytest.mark.parametrize("name", model_files.NAMES)
 FORMATS = sorted(model_files.FOLDER.glob("format_*"))
-FILES = 10_000
+FILES = 5_000
 """Changed files in all; `python -m benchmarks.reliability.model_fuzz` tries 100,000."""
 
 
