@@ -24,6 +24,7 @@ Lines 5 to 7 are in `hetcore.consensus.view_consensus`.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -38,7 +39,8 @@ from hetcore.consensus.table_views import DataView, TableFitter, check_room
 from hetcore.consensus.view_consensus import ViewConsensus
 from hetcore.consensus.view_learners import BoostRule, TreeLearner, ViewContent
 from hetcore.consensus.view_state import ViewState
-from hetcore.consensus.views import ViewColumns, fitted_views, views_apart
+from hetcore.consensus.views import ViewColumns, enough_lack, fitted_views, views_apart
+from hetcore.numerics import standard_error
 from hetcore.targets import Problem
 from hetcore.trees import TreeParams
 
@@ -119,10 +121,8 @@ class ViewBoosting(ViewConsensus):
             return 0.0
         losses = []
         for lambda0 in LAMBDA0:
-            # neither smoothing nor weights by several rules in a trial, which would hide what lambda0 does
-            trial = ViewBoosting(self.problem, self.params | {"lambda1": 0.0, "weights": "entropy"}, self.executor)
-            trial.n_folds, trial.pulled = self.n_folds, self.pulled
-            trial.labels, trial.columns = self.labels, self.columns
+            # no weights by several rules in a trial, which would hide what lambda0 does
+            trial = self._beside(lambda0, weights="entropy")
             trial._open(smooth, lambda0)
             for _ in range(TRIAL_ROUNDS):
                 trial.round()
@@ -131,6 +131,56 @@ class ViewBoosting(ViewConsensus):
         self.paths["lambda0"] = list(zip(LAMBDA0, losses))
         # of equal losses the smallest lambda0: argmin takes the first
         return LAMBDA0[int(np.argmin(losses))]
+
+    def _beside(self, lambda0: float, **params: Any) -> ViewBoosting:
+        """Return a fit with the same folds that knows no graph, and has no views yet."""
+        problem = replace(self.problem, data=self.problem.data.select(graphs=[]))
+        other = ViewBoosting(problem, self.params | {"lambda1": 0.0} | params, self.executor)
+        other.n_folds, other.pulled, other.labels, other.columns = self.n_folds, self.pulled, self.labels, self.columns
+        other.lambda0 = lambda0
+        return other
+
+    @property
+    def _far(self) -> float:
+        """How many times the best view's loss another may have and be worth a round."""
+        return (FAR_OF_CLASSES if self.outputs.is_classifier else FAR) + UNSURE / np.sqrt(len(self.codes))
+
+    def unlinked(self) -> ViewBoosting | None:
+        """Return what views that see no graph say together of new instances without a link; None where all say it.
+
+        Views that see graphs have hardly met such an instance, and where they lead the others rest early: these go on
+        from where they rest, with nothing that pulls. All views serve where their out-of-fold loss of labelled
+        instances without a link is lower by more than two standard errors. Comes after `finish`: learners move on.
+        """
+        plain = [i for i, view in enumerate(self.views) if not view.view.graphs]
+        if len(plain) in (0, len(self.views)):
+            return None
+        other, known = self._beside(0.0), self.problem.labelled
+        resting = [self.views[i] for i in plain]
+        other._begin([replace(view, losses=[*view.losses], settled=False) for view in resting])
+        other.all_trained[:] = self.all_trained[plain]
+        least, far = {i: min(view.losses, default=np.inf) for i, view in enumerate(other.views)}, self._far
+        # the best first, for it says who is far behind
+        for i in sorted(least, key=least.__getitem__):
+            view = other.views[i]
+            view.settle(far * min(least.values()))
+            while not view.settled and len(view.losses) < self.params["n_iterations"] and not self.asked_to_stop():
+                (advanced,) = self.executor.advance([view], len(view.losses), None)
+                view.take(advanced, known)
+                least[i] = min(view.losses)
+                view.settle(far * min(least.values()))
+            other._hear(i)
+        other._weigh()
+        return None if self._serves_unlinked(other) else other
+
+    def _serves_unlinked(self, other: ViewBoosting) -> bool:
+        known, graphs = self.problem.labelled, self.problem.data.graphs.values()
+        bare = known & np.all([graph.degree == 0 for graph in graphs], axis=0)
+        if bare.sum() < enough_lack(known):
+            return False
+        codes = self.labels.codes[bare]
+        gains = self.outputs.loss(other.smooth[bare], codes) - self.outputs.loss(self.smooth[bare], codes)
+        return bool(gains.mean() > 2.0 * standard_error(gains))
 
     def rule(self, lambda0: float) -> BoostRule:
         """Return how learners are boosted with a lambda0."""
@@ -176,9 +226,8 @@ class ViewBoosting(ViewConsensus):
                     break
             # the best loss of any view in any round
             lead = min(min(view.losses, default=np.inf) for view in self.views)
-            far = (FAR_OF_CLASSES if self.outputs.is_classifier else FAR) + UNSURE / np.sqrt(len(self.codes))
             for view in going:
-                view.settle(far * lead)
+                view.settle(self._far * lead)
             self._weigh()
         self.n_rounds += 1
         return not going or self._ended()

@@ -84,7 +84,7 @@ class ViewConsensus:
     def _begin(self, views: list[ViewState]) -> None:
         """Begin with views that have said nothing yet."""
         graphs, params = self.problem.data.graphs, self.params
-        self.links = LinkBlend({name: graphs[name].adjacency() for name in self.columns.units})
+        self.links = LinkBlend({name: graphs[name].adjacency() for name in self.columns.units if name in graphs})
         links = {name: each.astype(np.float64) for name, each in self.links.links.items()}
         self.pairs = {name: (Pairs.of(each), Pairs.of(each, self.problem.labelled)) for name, each in links.items()}
         self.graph_weights = dict.fromkeys(graphs, 0.0)

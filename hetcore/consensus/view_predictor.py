@@ -77,6 +77,39 @@ class LabelMemory(Stored):
 
 
 @dataclass
+class UnlinkedVotes(Stored):
+    """What the tables' views say of new instances without a link, after a fit of their own; see `ViewModel`.
+
+    Attributes
+    ----------
+    ids : polars Series of String (r,)
+        The instances of the fit without a link: they are not new.
+    weights, learners, scales, correction
+        Of the views that see no graph, as of `ViewModel`.
+    """
+
+    ids: pl.Series = declared(IDS)
+    weights: NDArray[np.float64] = array("v", low=0, high=1 + 1e-9)
+    learners: list[dict[str, NDArray]] = declared(Blocks())
+    scales: NDArray[np.float64] | None = array("v", low=0, key="sum", optional=True)
+    correction: NDArray[np.float64] | None = array("v", optional=True)
+
+    @classmethod
+    def of(cls, state: ViewBoosting) -> UnlinkedVotes | None:
+        """Return what a fit leaves for them, once its own views have been kept; None where those serve them."""
+        other = state.unlinked()
+        if other is None:
+            return None
+        data = state.problem.data
+        bare = np.all([graph.degree == 0 for graph in data.graphs.values()], axis=0)
+        return cls(data.id_series.filter(pl.Series(bare)), other.weights, other.finish(), *_sum_and_correction(other))
+
+    def new(self, data: HetData, linked: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Return which of any instances it is asked of, (n,)."""
+        return ~linked & (positions(data.id_series, self.ids) < 0)
+
+
+@dataclass
 class ViewModel(Stored):
     """The default GBC after its last round.
 
@@ -98,6 +131,8 @@ class ViewModel(Stored):
         b of the sum of the views, whose own weight is what `weights` lacks of 1; None where they are not summed.
     correction : (v,) float64 or None
         d, by how much more or less each view counts; None where the consensus is not corrected, and in older files.
+    unlinked : UnlinkedVotes or None
+        What predicts new instances without a link, where the views above do not serve them.
     """
 
     kind = "views"
@@ -113,6 +148,7 @@ class ViewModel(Stored):
     lambda1: float = value(Interval(0, 1e9))
     scales: NDArray[np.float64] | None = array("v", low=0, key="sum", optional=True)
     correction: NDArray[np.float64] | None = array("v", optional=True)
+    unlinked: UnlinkedVotes | None = part(UnlinkedVotes, "k", optional=True)
 
     @cached_property
     def outputs(self) -> Outputs:
@@ -134,8 +170,8 @@ class ViewModel(Stored):
             columns=state.columns,
             graph_weights=dict(state.graph_weights),
             lambda1=state.lambda1,
-            scales=state.sum.scales if state.sum.weight else None,
-            correction=state.correction.scales if state.correction.scales.any() else None,
+            **dict(zip(("scales", "correction"), _sum_and_correction(state))),
+            unlinked=UnlinkedVotes.of(state),
         )
 
     @property
@@ -148,22 +184,29 @@ class ViewModel(Stored):
         present = self._present(data)
         parts = np.zeros((len(present), data.n, self.outputs.k))
         views = self.columns.transform(data, labels)
-        for made, kept, factor, share in zip(views, self.learners, self._factors(data.n, views), self.shares):
+        self._vote(parts, self, list(zip(views, self.shares)), present, np.ones(data.n, bool))
+        parts += self._smoothing(data, parts.sum(axis=0), labels, working, present)
+        if self.unlinked is not None:
+            new = self.unlinked.new(data, present[len(self.source_names) :].any(axis=0))
+            parts[:, new] = 0.0
+            of_tables = [(made, share) for made, share in zip(views, self.shares) if not made.view.graphs]
+            self._vote(parts, self.unlinked, of_tables, present, new)
+        return [self.outputs.widened(part, self.scale.n_outputs) for part in parts]
+
+    def _vote(
+        self,
+        parts: NDArray,
+        votes: ViewModel | UnlinkedVotes,
+        views: list[tuple[DataView, NDArray]],
+        present: NDArray[np.bool_],
+        rows: NDArray[np.bool_],
+    ) -> None:
+        """Add to `parts` what views, each with its shares, say of some rows (n,)."""
+        counts = _factors(votes, len(rows), [made for made, _ in views]) * rows
+        for (made, share), kept, factor in zip(views, votes.learners, counts):
             if factor.any():
                 predicted = factor[made.rows, None] * predict_with(kept, made.X, self.outputs, made.key)
                 parts[:, made.rows] += _dealt(share, present[:, made.rows])[:, :, None] * predicted
-        parts += self._smoothing(data, parts.sum(axis=0), labels, working, present)
-        return [self.outputs.widened(part, self.scale.n_outputs) for part in parts]
-
-    def _factors(self, n: int, views: list[DataView]) -> NDArray[np.float64]:
-        """Return how much each view counts for each of n rows, (v, n)."""
-        covers = np.zeros((len(views), n), bool)
-        for row, made in zip(covers, views):
-            row[made.rows] = True
-        of_sum = 0.0 if self.scales is None else max(0.0, 1.0 - float(self.weights.sum()))
-        scales = np.zeros(len(views)) if self.scales is None else self.scales
-        counts = factors(self.weights, of_sum, scales, covers)
-        return counts if self.correction is None else counts + self.correction[:, None] * covers
 
     def _present(self, data: HetData) -> NDArray[np.bool_]:
         """Return which instances have each table and a link in each graph, (p + q, n)."""
@@ -204,9 +247,32 @@ class ViewModel(Stored):
         count = (len(views), len(self.columns.tables.names) + len(graphs))
         if self.shares.shape != count or not set(self.columns.units) <= set(graphs):
             return "The weights of the model file's views do not fit together"
-        for view, each in zip(views, kept):
+        of_tables = [view for view in views if not view.graphs]
+        held = list(zip(views, kept))
+        if self.unlinked is not None:
+            if len(self.unlinked.learners) != len(of_tables):
+                return "The views of the model file for instances without links are not those of its tables"
+            held += zip(of_tables, self.unlinked.learners)
+        for view, each in held:
             _check_learner(view.learner, each, self.columns.width(view, sizes["k"]), sizes["k"])
         return ""
+
+
+def _sum_and_correction(state: ViewBoosting) -> tuple[NDArray[np.float64] | None, NDArray[np.float64] | None]:
+    """Return b and d of a fit, None where the views are not summed, or their consensus is not corrected."""
+    correction = state.correction.scales
+    return state.sum.scales if state.sum.weight else None, correction if correction.any() else None
+
+
+def _factors(votes: ViewModel | UnlinkedVotes, n: int, views: list[DataView]) -> NDArray[np.float64]:
+    """Return how much each view counts for each of n rows, (v, n)."""
+    covers = np.zeros((len(views), n), bool)
+    for row, made in zip(covers, views):
+        row[made.rows] = True
+    of_sum = 0.0 if votes.scales is None else max(0.0, 1.0 - float(votes.weights.sum()))
+    scales = np.zeros(len(views)) if votes.scales is None else votes.scales
+    counts = factors(votes.weights, of_sum, scales, covers)
+    return counts if votes.correction is None else counts + votes.correction[:, None] * covers
 
 
 def added(state: ViewBoosting, rows: NDArray[np.int64]) -> NDArray[np.float64]:

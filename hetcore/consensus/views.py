@@ -45,7 +45,7 @@ from hetcore.schema import TEXTS, Array, Part, Parts, Stored, Value
 from hetcore.targets import Problem
 
 __all__ = [
-    "ALL_GRAPHS", "ViewColumns", "fitted_views", "views", "views_apart",
+    "ALL_GRAPHS", "ViewColumns", "enough_lack", "fitted_views", "views", "views_apart",
 ]  # fmt: skip
 
 ALL_GRAPHS, ALL_TABLES = "all graphs", "all tables"
@@ -354,10 +354,14 @@ def _key_of_view(made: DataView, data: HetData, labels: KnownLabels) -> str:
     return key_of(tuple(made.view), tables, graphs, data.ids.tolist(), labels.codes, labels.fold, made.rows)
 
 
+def enough_lack(known: NDArray[np.bool_]) -> int:
+    """Return how many labelled rows, `known` (n,), must lack something that a learner may do without it."""
+    return max(1, min(SEEN_LACKING, int(known.sum()) // 20))
+
+
 def _lacked(present: NDArray[np.bool_], known: NDArray[np.bool_]) -> NDArray[np.int64]:
     """Return which parts (s,) enough known instances are without; all, where half of them would not be covered."""
-    enough = max(1, min(SEEN_LACKING, int(known.sum()) // 20))
-    lacked = (~present[:, known]).sum(axis=1) >= enough
+    lacked = (~present[:, known]).sum(axis=1) >= enough_lack(known)
     covered = (present[:, known] | lacked[:, None]).all(axis=0)
     return lacked.astype(np.int64) if 2 * covered.sum() > covered.size else np.ones(len(present), np.int64)
 
