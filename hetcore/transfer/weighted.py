@@ -197,12 +197,12 @@ class WeightedMultiSourceTrAdaBoostClassifier(Helps, TransferBoosting):
     def _chosen(self, search: Search) -> Choice:
         """Return learners and kind, by the left-out rows where there is a row to leave out."""
         name, eta = next(iter(search.learners)), self._given_eta()
-        judged = search.possible and self._helped
-        if eta is None and judged and search.problem.names:
+        validated = search.possible and self._helped
+        if eta is None and validated and search.problem.names:
             boosted, self.eta_ = search.by_path()
         else:
             self.eta_ = FIRST_ETA if eta is None else eta
-            if not judged:
+            if not validated:
                 return Choice(BOOSTED, [Vote(name, self.eta_, 1.0, FIRST_STEEPNESS)])
             boosted = search.boosted(self.eta_)
         return search.guarded(boosted) if self.guard else boosted
