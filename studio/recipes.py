@@ -33,12 +33,13 @@ from hetcore.data import Graph, HetData, Source
 from hetcore.data.spelling import check_ways
 from hetcore.data.text import quoted
 from hetcore.errors import DataError
+from studio.messages import shown
 from studio.readers.domain_tables import ROW_ID, domain_table, own_labels
 from studio.readers.upload_schema import EACH, Label
 from studio.scans.parts import check_scan
 from studio.uploads import Options, Upload, read_graph, read_images, read_table
 
-__all__ = ["build", "checked", "files", "recipe_of", "source_names"]
+__all__ = ["build", "checked", "files", "label_of", "recipe_of", "source_names"]
 
 Recipe = Mapping[str, Any]
 _PART = {"name": str, "file": str, "id": str, "column": str, "drop": list, "kinds": dict, "options": dict}
@@ -147,6 +148,13 @@ def _source(part: Mapping[str, Any], content: Callable[[str], bytes]) -> Source:
 def _table(part: Mapping[str, Any], content: Callable[[str], bytes]) -> pl.DataFrame:
     table = read_table(part["file"], content(part["file"]), _options(part))
     return domain_table(table, part["name"], part["id"]) if "label" in part else table
+
+
+def label_of(recipe: Mapping[str, Any]) -> str:
+    """Return the column of the labels in brackets, to be written behind them; empty where it has no name."""
+    each = [part["label"] for part in recipe.get("sources", ()) if part.get("label")]
+    column = (recipe.get("target") or {}).get("column") or next(iter(each), "")
+    return f" ({shown(column)})" if column else ""
 
 
 def _own_labels(recipe: Recipe, content: Callable[[str], bytes]) -> tuple[Any, Any] | None:

@@ -123,8 +123,7 @@ def current() -> Current:
         return uploaded
     name = "" if asked_for.startswith(OWN) else asked_for
     # The address counts most, then what was used last, for switching pages empties the address.
-    name = name or st.session_state.get("example") or DEFAULT
-    return _example(name)
+    return _example(name or st.session_state.get("example") or DEFAULT)
 
 
 def _bring_back(name: str) -> None:
@@ -199,7 +198,7 @@ def use_upload(recipe: Mapping[str, Any], files: Mapping[str, bytes], data: HetD
     data : HetData
         What `studio.recipes.build` made of them.
     """
-    title, story = _sample_words(recipe, files, data) if "scan" in recipe else ("Your data", _story(data))
+    title, story = _sample_words(recipe, files, data) if "scan" in recipe else ("Your data", _story(data, recipe))
     try:
         kept = kept_files.shared().keep(owner(), recipe, files, data.digest())
     except OSError:  # a full or read-only disk: they stay in the session
@@ -227,9 +226,10 @@ def _forget_shares() -> None:
             values.pop(key, None)
 
 
-def _story(data: HetData) -> str:
+def _story(data: HetData, recipe: Mapping[str, Any]) -> str:
     parts = [counted(len(data.sources), "table"), *([counted(len(data.graphs), "graph")] if data.graphs else [])]
-    return f"{' and '.join(parts)} about {counted(data.n, 'instance')}, {int(data.labelled.sum()):,} with a label."
+    labels = f"{int(data.labelled.sum()):,} with a label{recipes.label_of(recipe)}"
+    return f"{' and '.join(parts)} about {counted(data.n, 'instance')}, {labels}."
 
 
 def _sample_words(recipe: Mapping[str, Any], files: Mapping[str, bytes], data: HetData) -> tuple[str, str]:

@@ -49,6 +49,10 @@ def _metrics(app):
     return {label: settings[label] for label in ("Error, held out", "Round", "Seconds")}
 
 
+def _plain(text):
+    return text.replace("\\", "")
+
+
 def _story(app):
     return next(each.value for each in app.caption if "Your data" in each.value)
 
@@ -78,7 +82,7 @@ def test_a_reload_brings_back_data_changes_and_curves(trained):
     owner, run, query, metrics = trained
     assert query["data"].startswith("own-") and query["run"] == run
     app = _opened(owner, "2_Consensus.py", **query)
-    assert not app.exception and "2 tables about 60 instances" in _story(app).replace("\\", "")
+    assert not app.exception and "2 tables about 60 instances, 60 with a label (label)." in _plain(_story(app))
     assert app.session_state["operations"] == CHANGE
     assert _metrics(app) == metrics
 
@@ -127,7 +131,7 @@ def test_reopen_brings_back_data_changes_settings_and_curves(trained):
     page = app.switch_page("pages/2_Consensus.py")  # AppTest does not follow switch_page
     page.query_params["data"], page.query_params["run"] = _query(app).get("data", ""), run
     page.run()
-    assert not page.exception and "60 instances" in _story(page).replace("\\", "")
+    assert not page.exception and "60 instances" in _plain(_story(page))
     assert _metrics(page) == metrics
     assert page.slider(key="rounds").value == 5 and page.session_state["operations"] == CHANGE
 
