@@ -10,6 +10,7 @@ import sys
 import numpy as np
 import polars as pl
 import pytest
+from streamlit.testing.v1 import AppTest
 
 import datasets
 import hetcore as hc
@@ -26,6 +27,7 @@ from studio.views.common.curves import KEPT
 from studio.views.common.paired import Paired
 from studio.views.common.training import run_of
 from studio.views.common.widgets_graph import coded
+from tests.jobs.running import PATIENCE
 
 PARAMS = {
     "n_iterations": 2, "first_trees": 10, "trees_per_stage": 2, "max_depth": 3, "learning_rate": 0.1, "leaf": "mean",
@@ -115,6 +117,18 @@ def test_the_verdict_says_how_many_predictions_still_moved():
         last |= {"moving": moving, "visits": visits}
         assert message in settings.verdict(events, "links")
     assert "above the band of noise" in settings.verdict(events | {"MGB": ran("MGB", [9, 8], 0.3)}, "links")
+
+
+def _curves():
+    from studio.views.collective import widgets
+    from tests.studio.test_collective_logic import ran
+
+    widgets.curves({label: ran(label, [10, 10], 0.0) for label in ("GB", "RGB", "MGB")}, {}, "links")
+
+
+def test_where_no_model_infers_there_are_no_empty_axes():
+    page = AppTest.from_function(_curves, default_timeout=PATIENCE).run()
+    assert not page.exception and "No model has inferred anything." in [each.value for each in page.caption]
 
 
 def test_the_verdict_says_when_a_model_became_gb():

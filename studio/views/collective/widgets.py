@@ -300,7 +300,10 @@ def curves(events: Events, before: Events, graph: str) -> dict[str, dict[str, An
     def about(name: str) -> None:
         if name in WORDS:
             st.caption(WORDS[name])
-        live_chart(drawn[name], f"collective_{name}", points)
+        if drawn[name]["data"]:
+            live_chart(drawn[name], f"collective_{name}", points)
+        else:  # empty axes would look like a fault
+            st.caption("No model has inferred anything.")
 
     tabs({text: lambda name=name: about(name) for name, text in names.items()}, "about", alone=False)
     return drawn
