@@ -169,8 +169,9 @@ def masses(
 def eta_scale(
     value: float | None,
     marks: Mapping[str, float],
-    path: tuple[Sequence[float], Sequence[float]] | None = None,
+    path: Line | None = None,
     apart: float = 0.0,
+    shares: Sequence[float] = (),
 ) -> Figure:
     """Draw η on a logarithmic scale from 0.01 to 1000, beside marks, over the left-out loss by η where it is known.
 
@@ -185,6 +186,8 @@ def eta_scale(
         Log loss on the target's left-out rows at each η.
     apart : float, default=0.0
         How far above the least loss one has to be to be told from it; losses below that are shaded.
+    shares : sequence of float, optional
+        The share of the vote that each η of the path has: the area of its point.
     """
     low, high = (min(path[1]), max(path[1])) if path else (0.0, 1.0)
     height = max(high - low, 1e-9)
@@ -198,7 +201,7 @@ def eta_scale(
         for place, (name, mark) in enumerate(marks.items())
     ]  # fmt: skip
     if path:
-        data += _path(*path, low + apart if apart else None)
+        data += _path(*path, low + apart if apart else None, shares)
     if value is not None:
         data.append(_diamond(value, path, low, low - 0.1 * height))
     title = "left-out log loss" if path else ""
@@ -211,12 +214,14 @@ def eta_scale(
     return {"data": data, "layout": layout}
 
 
-def _path(etas: Sequence[float], losses: Sequence[float], apart: float | None) -> list[Figure]:
-    """Return the losses over η, on a shade from the least up to `apart`."""
+def _path(etas: Sequence[float], losses: Sequence[float], apart: float | None, shares: Sequence[float]) -> list[Figure]:
+    """Return the losses over η, on a shade from the least up to `apart`; points by their shares of the vote."""
     curve = {
         "type": "scatter", "mode": "lines+markers", "x": [_on_scale(eta) for eta in etas], "y": [*losses],
         "line": {"color": COLOURS[0], "width": 2}, "customdata": [*etas], "name": "left-out loss",
-        "hovertemplate": "η = %{customdata:.3g}: %{y:.3f}<extra></extra>",
+        "hovertemplate": "η = %{customdata:.3g}: %{y:.3f}%{text}<extra></extra>",
+        "text": [f", {share:.0%} of the vote" for share in shares] or [""] * len(etas),
+        "marker": {"size": [5.0 + 20.0 * float(np.sqrt(share)) for share in shares] or 6},
     }  # fmt: skip
     if apart is None:
         return [curve]

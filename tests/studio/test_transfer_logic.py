@@ -373,16 +373,20 @@ def test_eta_stands_on_its_scale_beside_the_formulas():
 def _events(losses, alone, chosen="boosting"):
     kinds = ["boosting"] * len(losses) + ["target only"]
     learners, etas = ["linear"] * len(kinds), [*losses, None]
-    path = {"kind": kinds, "learner": learners, "eta": etas, "loss": [*losses.values(), alone]}
+    votes = [0.5, *[0.5 / (len(losses) - 1 or 1)] * (len(losses) - 1), 0.0]
+    path = {"kind": kinds, "learner": learners, "eta": etas, "loss": [*losses.values(), alone], "share": votes}
     return [SimpleNamespace(detail={"eta_path": path, "learner": "linear", "eta": 0.5, "chosen": chosen})]
 
 
 def test_where_transfer_begins_to_hurt_is_reported():
     path = eta.path_of(_events({0.0: 0.6, 0.5: 0.3, 5.0: 0.7}, 0.5))
     assert path.etas == [0.0, 0.5, 5.0] and path.alone == 0.5 and path.pooled is None
+    assert path.shares == [0.5, 0.25, 0.25]
+    drawn = figures.eta_scale(0.5, {}, path[:2], shares=path.shares)["data"][0]
+    assert drawn["text"][0] == ", 50% of the vote" and drawn["marker"]["size"][1] == 15.0
     text = eta.story(path)
     assert "η = 0.5 is best (log loss 0.300)" in text and "from η = 5 on and at η = 0 and less transfer hurts" in text
-    assert "“auto” lets every η vote" in text and "η = 0.5 on average" in text
+    assert "“auto” lets every η vote" in text and "Their mean is η = 0.5." in text
     assert text.index("It beats") < text.index("“auto”")
     noisy = eta.story(eta.path_of(_events({0.0: 0.4, 0.2: 0.7, 0.5: 0.3, 1.0: 0.6, 5.0: 0.4}, 0.5)))
     assert "; at η = 0.2, 1 transfer hurts." in noisy

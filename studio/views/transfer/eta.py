@@ -24,6 +24,8 @@ class Path(NamedTuple):
         The loss of the target alone and of all domains pooled.
     eta, chosen : float, str
         What was trained: η, and "boosting" or what the guard took in its place.
+    shares : list of float
+        The share that each η has of the vote; empty of trainings of before all voted.
     """
 
     etas: list[float]
@@ -32,6 +34,7 @@ class Path(NamedTuple):
     pooled: float | None
     eta: float
     chosen: str
+    shares: list[float]
 
 
 def path_of(events: Sequence[Any]) -> Path | None:
@@ -44,6 +47,7 @@ def path_of(events: Sequence[Any]) -> Path | None:
     if len(points) < 2:
         return None
     etas, losses = map(list, zip(*points))
+    voting = list(zip(held.get("eta", ()), held.get("share", ())))
     return Path(
         etas,
         losses,
@@ -51,6 +55,7 @@ def path_of(events: Sequence[Any]) -> Path | None:
         pooled=_least(rows, "all pooled"),
         eta=detail["eta"],
         chosen=detail["chosen"],
+        shares=[sum(share for at, share in voting if at == eta) for eta in etas] if voting else [],
     )
 
 
@@ -68,7 +73,8 @@ def story(path: Path, rows: int | None = None) -> str:
     if path.alone is not None:
         text += _hurts(path.etas, path.losses, path.alone, best)
     if path.chosen == "boosting":
-        text += f" “auto” lets every η vote, each as far as these rows make it likely: η = {path.eta:g} on average."
+        text += " “auto” lets every η vote, as far as these rows make it likely: the larger its point, the more."
+        text += f" Their mean is η = {path.eta:g}."
     if path.chosen != "boosting" and path.alone is not None:
         text += f" No η is worth it here: the guard takes “{path.chosen}”."
     if rows is not None and rows < FEW:
