@@ -298,7 +298,7 @@ def _ragged(name: str, odd: list[tuple[int, int]], width: int, rows: int, ragged
         more = len(odd) - 1
         others = f", and {counted(more, 'more row')} differ{'s' if more == 1 else ''}" if more else ""
         raise DataError(
-            f"{name} has {cells} cells in row {row:,} where {width} are expected{others}: "
+            f"{name} has {counted(cells, 'cell')} in row {row:,} where {width} are expected{others}: "
             "mend these rows, quote cells that hold the delimiter, or choose to leave such rows out."
         )
     message = f"{len(odd):,} of {len(odd) + rows:,} rows have another number of cells than {width}: left out"
