@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import time
 
 import numpy as np
 import pytest
@@ -18,6 +17,7 @@ from hetcore.factorization.estimator import entries_of
 from hetcore.factorization.sgd import BLOCKS, FactorState, in_turn
 from hetcore.factorization.strips import STRIPS, Strips, one_by_one
 from hetcore.kernels.factorization import run_epoch
+from tests.clusters import QUIET
 from tests.factorization.test_factorization import ratings
 
 KINDS = {"MF": hc.MatrixFactorization, "HMF": hc.HMF}
@@ -108,21 +108,8 @@ def test_strips_learn_as_much_as_the_order_of_a_fit_here():
 
 # ---- on a cluster ----------------------------------------------------------------------------------------------------
 
-pytest.importorskip("distributed", reason="Dask is not installed: pip install -r requirements-dask.txt")
+dask = pytest.importorskip("distributed", reason="Dask is not installed: pip install -r requirements-dask.txt")
 from hetcore import distributed  # noqa: E402 - after the skip
-
-
-@pytest.fixture
-def fewer(cluster, client):
-    """A function that ends workers of the cluster until so many are left; as many as before follow."""
-
-    def left(n):
-        cluster.scale(n)
-        while len(client.scheduler_info(n_workers=-1)["workers"]) != n:
-            time.sleep(0.05)
-
-    yield left
-    cluster.scale(2)
 
 
 def fitted_here(kind, X, y):
@@ -136,7 +123,7 @@ def fitted_here(kind, X, y):
 
 
 @pytest.mark.slow
-def test_the_model_file_is_the_same_from_two_workers_and_one_and_after_a_loss(client, fewer):
+def test_the_model_file_is_the_same_from_two_workers_and_one_and_after_a_loss(client):
     X, y, *_ = ratings(n_users=37, n_items=23, n=900)
     files = {}
     for kind in KINDS:
@@ -154,8 +141,11 @@ def test_the_model_file_is_the_same_from_two_workers_and_one_and_after_a_loss(cl
             os.kill(killed[0], signal.SIGKILL)
 
     assert model_files.dumps(distributed.fit(hc.HMF(**FEW), X, client, [kill_one], y=y)) == files["HMF"] and killed
-    fewer(1)
-    assert model_files.dumps(distributed.fit(hc.HMF(**FEW), X, client, y=y)) == files["HMF"]
+    with (
+        dask.LocalCluster(n_workers=1, threads_per_worker=1, processes=False, **QUIET) as one,
+        dask.Client(one, set_as_default=False) as near,
+    ):
+        assert model_files.dumps(distributed.fit(hc.HMF(**FEW), X, near, y=y)) == files["HMF"]
 
 
 @pytest.mark.slow
