@@ -143,6 +143,7 @@ def test_kept_files_are_opened_again_and_forgotten_ones_are_gone_and_their_runs_
     app.button(key="use kept").click().run()
     assert not app.exception and app.session_state["operations"] == [] and _query(app)["data"] == query["data"]
     assert app.session_state["uploaded"].data.n == 60 and set(app.session_state["files"]) == {"money.csv", "words.csv"}
+    assert app.file_uploader[0].key == "uploader 1"  # a new one, which names no files of before
     assert "kept again" not in [box.key for box in app.selectbox]  # the only ones are in use
     app.button(key="forget files").click().run()
     assert not app.exception and kept_files.shared().count(owner) == 0

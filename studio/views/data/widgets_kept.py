@@ -14,6 +14,7 @@ from studio.messages import shown
 from studio.runs import kept_files
 from studio.runs.kept_files import Kept
 from studio.views.common.widgets import escape
+from studio.views.data.widgets_upload import EMPTIED
 
 __all__ = ["kept_panel"]
 
@@ -68,6 +69,8 @@ def _use(name: str) -> None:
     in_hand = session.files_in_hand()
     if not in_hand or (before is not None and in_hand == before.files):
         st.session_state.pop("files", None)
+        # The uploader would go on naming those of before.
+        st.session_state[EMPTIED] = st.session_state.get(EMPTIED, 0) + 1
     st.query_params.clear()
     session.use_kept(name)
 

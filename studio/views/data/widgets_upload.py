@@ -23,9 +23,11 @@ from studio.readers.upload_schema import Label
 from studio.uploads import ROLES, TABULAR, Upload, file_name, read
 from studio.views.common.widgets import escape
 
-__all__ = ["upload_panel"]
+__all__ = ["EMPTIED", "upload_panel"]
 
 UPLOADER = "uploader"
+EMPTIED = "uploader emptied"
+"""In the session: how often other files than those that it names came into hand, and it began anew."""
 SHOWN_COLUMNS = 30
 ROLE_WORDS = {"table": "a table", "graph": "a graph", "labels": "labels only", "images": "images"}
 TASK_WORDS = {"classification": "classes", "regression": "numbers"}
@@ -51,11 +53,12 @@ def upload_panel() -> None:
 
 
 def _take_files() -> None:
-    fresh = UPLOADER not in st.session_state
+    key = f"{UPLOADER} {st.session_state.get(EMPTIED, 0)}"
+    fresh = key not in st.session_state
     given = st.file_uploader(
         f"Tables, graphs and zips of images, up to {UPLOADS.file_bytes // MIB} MB each",
         accept_multiple_files=True,
-        key=UPLOADER,
+        key=key,
         help="CSV, TSV, XLSX, Parquet, Arrow, JSON; graphs also as GraphML, GEXF, GML, MatrixMarket; PNG or JPEG "
         "images named by id in a zip. Larger files: sample them, or save them as Parquet.",
     )
