@@ -53,6 +53,7 @@ FAR, FAR_OF_CLASSES = 1.05, 1.4  # times the best view's loss: a view that stays
 UNSURE = 2.0  # added to it, over the root of the labels
 WINDOW, LITTLE = 5, 0.003  # a fit ends when the consensus' loss falls by less than this share in so many rounds
 PULLED = 300  # unlabelled rows that are pulled at least; otherwise half as many as are labelled
+FEW_GRAPHS = 0.2  # weight of views that see graphs, below which the others serve an instance without a link as they are
 LEARNERS = {"both": ("trees", "kernel", "linear"), "kernel": ("kernel", "linear"), "tree": ("trees",)}
 
 
@@ -148,12 +149,12 @@ class ViewBoosting(ViewConsensus):
     def unlinked(self) -> ViewBoosting | None:
         """Return what views that see no graph say together of new instances without a link; None where all say it.
 
-        Views that see graphs have hardly met such an instance, and where they lead the others rest early: these go on
-        from where they rest, with nothing that pulls. All views serve where their out-of-fold loss of labelled
+        Where views that see graphs have weight the others may have rested early, or the fit has ended without them:
+        these go on from there, with nothing that pulls. All views serve where their out-of-fold loss of labelled
         instances without a link is lower by more than two standard errors. Comes after `finish`: learners move on.
         """
         plain = [i for i, view in enumerate(self.views) if not view.view.graphs]
-        if len(plain) in (0, len(self.views)):
+        if not plain or self.effective[plain].sum() > 1.0 - FEW_GRAPHS:
             return None
         other, known = self._beside(0.0), self.problem.labelled
         resting = [self.views[i] for i in plain]

@@ -41,7 +41,7 @@ class Blocks:
             arrays |= prefixed(f"view {i}", kept)
 
     def get(self, name: str, meta: Mapping[str, Any], arrays: Mapping[str, NDArray], sizes: dict[str, int]) -> list:
-        """Return them, view by view."""
+        """Return them, view by view; of one that went no further than in the fit of all views there are none."""
         return [block(arrays, f"view {i}") for i in range(sizes["v"])]
 
 
@@ -85,7 +85,7 @@ class UnlinkedVotes(Stored):
     ids : polars Series of String (r,)
         The instances of the fit without a link: they are not new.
     weights, learners, scales, correction
-        Of the views that see no graph, as of `ViewModel`.
+        Of the views that see no graph, as of `ViewModel`; nothing of a learner that has not gone on.
     """
 
     ids: pl.Series = declared(IDS)
@@ -100,9 +100,10 @@ class UnlinkedVotes(Stored):
         other = state.unlinked()
         if other is None:
             return None
-        data = state.problem.data
+        data, before = state.problem.data, {view.name: view.best for view in state.views}
         bare = np.all([graph.degree == 0 for graph in data.graphs.values()], axis=0)
-        return cls(data.id_series.filter(pl.Series(bare)), other.weights, other.finish(), *_sum_and_correction(other))
+        kept = [{} if view.best == before[view.name] else each for view, each in zip(other.views, other.finish())]
+        return cls(data.id_series.filter(pl.Series(bare)), other.weights, kept, *_sum_and_correction(other))
 
     def new(self, data: HetData, linked: NDArray[np.bool_]) -> NDArray[np.bool_]:
         """Return which of any instances it is asked of, (n,)."""
@@ -184,26 +185,28 @@ class ViewModel(Stored):
         present = self._present(data)
         parts = np.zeros((len(present), data.n, self.outputs.k))
         views = self.columns.transform(data, labels)
-        self._vote(parts, self, list(zip(views, self.shares)), present, np.ones(data.n, bool))
+        made = list(zip(views, self.shares, self.learners))
+        self._vote(parts, self, made, present, np.ones(data.n, bool))
         parts += self._smoothing(data, parts.sum(axis=0), labels, working, present)
         if self.unlinked is not None:
             new = self.unlinked.new(data, present[len(self.source_names) :].any(axis=0))
             parts[:, new] = 0.0
-            of_tables = [(made, share) for made, share in zip(views, self.shares) if not made.view.graphs]
-            self._vote(parts, self.unlinked, of_tables, present, new)
+            of_tables = [each for each in made if not each[0].view.graphs]
+            gone_on = [(*each[:2], kept or each[2]) for each, kept in zip(of_tables, self.unlinked.learners)]
+            self._vote(parts, self.unlinked, gone_on, present, new)
         return [self.outputs.widened(part, self.scale.n_outputs) for part in parts]
 
     def _vote(
         self,
         parts: NDArray,
         votes: ViewModel | UnlinkedVotes,
-        views: list[tuple[DataView, NDArray]],
+        views: list[tuple[DataView, NDArray, dict[str, NDArray]]],
         present: NDArray[np.bool_],
         rows: NDArray[np.bool_],
     ) -> None:
-        """Add to `parts` what views, each with its shares, say of some rows (n,)."""
-        counts = _factors(votes, len(rows), [made for made, _ in views]) * rows
-        for (made, share), kept, factor in zip(views, votes.learners, counts):
+        """Add to `parts` what views, each with its shares and what its learner kept, say of some rows (n,)."""
+        counts = _factors(votes, len(rows), [made for made, *_ in views]) * rows
+        for (made, share, kept), factor in zip(views, counts):
             if factor.any():
                 predicted = factor[made.rows, None] * predict_with(kept, made.X, self.outputs, made.key)
                 parts[:, made.rows] += _dealt(share, present[:, made.rows])[:, :, None] * predicted
@@ -252,7 +255,7 @@ class ViewModel(Stored):
         if self.unlinked is not None:
             if len(self.unlinked.learners) != len(of_tables):
                 return "The views of the model file for instances without links are not those of its tables"
-            held += zip(of_tables, self.unlinked.learners)
+            held += [each for each in zip(of_tables, self.unlinked.learners) if each[1]]
         for view, each in held:
             _check_learner(view.learner, each, self.columns.width(view, sizes["k"]), sizes["k"])
         return ""
