@@ -34,6 +34,7 @@ if TYPE_CHECKING:  # which know of executors
 __all__ = ["MEMORY", "Memory", "Recalled", "held_views", "hold_views", "key_of", "key_of_tables"]
 
 LARGEST = 0.25  # of the room: what takes more is not kept
+PLAIN = {type(None), str, int, float, bool, type}
 HELD_BYTES = 128 << 20  # of the last fit's views, held for a prediction of the same data
 
 # beside the columns, not in them: it goes with them, and no copy or file has it
@@ -112,18 +113,28 @@ MEMORY = Memory()
 """The memory of this process."""
 
 
-def size_of(value: Any, seen: set[int] | None = None) -> int:
+def size_of(value: Any) -> int:
     """Return about how many bytes a result holds: its arrays, and a little for each thing."""
-    seen = set() if seen is None else seen
-    # an object that several hold counts once
-    if id(value) in seen or value is None or isinstance(value, (str, int, float, bool, type)):
-        return 0
-    seen.add(id(value))
-    if isinstance(value, np.ndarray):
-        # a view holds all of what it is a view of
-        return 100 + (value.nbytes if value.base is None else size_of(value.base, seen) or value.nbytes)
-    parts = value.values() if isinstance(value, dict) else value if isinstance(value, (list, tuple)) else ()
-    return 100 + sum(size_of(each, seen) for each in [*parts, *getattr(value, "__dict__", {}).values()])
+    total, seen, left = 0, set(), [value]
+    while left:
+        each = left.pop()
+        kind = type(each)
+        # an object that several hold counts once
+        if kind in PLAIN or id(each) in seen:
+            continue
+        seen.add(id(each))
+        total += 100
+        if kind is np.ndarray:
+            # a view holds all of what it is a view of
+            base = each.base
+            total += each.nbytes if base is None or not isinstance(base, np.ndarray) else 0
+            left.append(base)
+        elif kind is dict:
+            left.extend(each.values())
+        elif isinstance(each, (list, tuple)):
+            left.extend(each)
+        left.extend(getattr(each, "__dict__", {}).values())
+    return total
 
 
 def key_of(*parts: Any) -> str:

@@ -34,8 +34,12 @@ HEIGHTS = (
 )
 """The drawn lines of the source weights."""
 MOVED = f"before => before !== ({HEIGHTS})()"
-RESTED = "() => new Promise(done => requestIdleCallback(() => requestIdleCallback(done)))"
-"""Resolves when the browser has drawn all it has."""
+RESTED = """() => new Promise(done => {
+  const round = () => [...document.querySelectorAll('.timeline')].map(bar => bar.dataset.round).join();
+  const look = before => setTimeout(() => round() === before ? requestIdleCallback(done) : look(round()), 400);
+  look(round());
+})"""
+"""Resolves when the browser has drawn all it has: no training is played any more."""
 
 
 def state(page: Page):
