@@ -210,7 +210,7 @@ class LiveTrainings:
         starting = able and (asked or quick)
         # A training writes the address with its run: one step back in the browser takes back both.
         if not starting:
-            write()
+            write(self._runs_written(self.runs))
         done = kept is not None and not self.busy
         widgets_lessons.panel(lesson, widgets_lessons.facts_of(kept, self.events(), done))
         if starting:
@@ -268,9 +268,15 @@ class LiveTrainings:
         st.session_state[self._state_key] = _Kept(
             current.title, self.digest, settings, runs, before, durations=durations, earlier=earlier, drawn=drawn
         )
-        labels = {"labels": "|".join(runs)} if len(runs) > 1 or self.page not in runs else {}
-        write({"run": ",".join(runs.values())} | labels)
+        write(self._runs_written(runs))
         st.rerun()
+
+    def _runs_written(self, runs: Mapping[str, str]) -> dict[str, str]:
+        """Return what an address says of trainings: of these, whatever the browser's own, a run behind, says."""
+        if not runs:
+            return {}
+        labels = {"labels": "|".join(runs)} if len(runs) > 1 or self.page not in runs else {}
+        return {"run": ",".join(runs.values())} | labels
 
     def _finished(self, kept: _Kept | None) -> dict[str, tuple[Setting, Sequence[Any]]]:
         manager = jobs.manager()
