@@ -69,7 +69,7 @@ def test_runs_of_the_studio_train_on_the_cluster_stop_and_fail_alone(monkeypatch
         studio = Manager(JobLimits(workers=1, memory=8 * GIB), compiled=False)
         try:
             done = studio.submit(TrainingTask("GBCRegressor", params, data))
-            endless = TrainingTask("GBCRegressor", params | {"n_iterations": 10**6}, data)
+            endless = TrainingTask("GBCRegressor", params | {"n_iterations": 10**6, "as_printed": True}, data)
             stopped, failed = studio.submit(endless), studio.submit(endless)
             assert studio.wait(done, timeout=PATIENCE).state == "finished"
             assert studio.events(done)[-1].detail["workers"] == 1
