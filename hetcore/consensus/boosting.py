@@ -174,9 +174,14 @@ class ViewBoosting(ViewConsensus):
         other._weigh()
         return None if self._serves_unlinked(other) else other
 
+    @property
+    def bare(self) -> NDArray[np.bool_]:
+        """The instances (n,) without a link in any graph."""
+        return np.all([graph.degree == 0 for graph in self.problem.data.graphs.values()], axis=0)
+
     def _serves_unlinked(self, other: ViewBoosting) -> bool:
-        known, graphs = self.problem.labelled, self.problem.data.graphs.values()
-        bare = known & np.all([graph.degree == 0 for graph in graphs], axis=0)
+        known = self.problem.labelled
+        bare = known & self.bare
         if bare.sum() < enough_lack(known):
             return False
         codes = self.labels.codes[bare]

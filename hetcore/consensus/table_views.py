@@ -138,8 +138,8 @@ class TableView:
     name : str
     order : (m,) int64 or None
         The record of each row; None where rows are the records.
-    trees : bool
-        Whether trees look at them.
+    kind : {"trees", "linear", "smooth"}
+        Who looks at them: trees, linear learners that see all columns of a wide table, or any smooth ones.
     """
 
     source: Source

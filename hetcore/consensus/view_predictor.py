@@ -78,7 +78,7 @@ class LabelMemory(Stored):
 
 @dataclass
 class UnlinkedVotes(Stored):
-    """What the tables' views say of new instances without a link, after a fit of their own; see `ViewModel`.
+    """What the views that see no graph say of new instances without a link: see `ViewBoosting.unlinked`.
 
     Attributes
     ----------
@@ -100,10 +100,10 @@ class UnlinkedVotes(Stored):
         other = state.unlinked()
         if other is None:
             return None
-        data, before = state.problem.data, {view.name: view.best for view in state.views}
-        bare = np.all([graph.degree == 0 for graph in data.graphs.values()], axis=0)
+        before = {view.name: view.best for view in state.views}
         kept = [{} if view.best == before[view.name] else each for view, each in zip(other.views, other.finish())]
-        return cls(data.id_series.filter(pl.Series(bare)), other.weights, kept, *_sum_and_correction(other))
+        ids = state.problem.data.id_series.filter(pl.Series(state.bare))
+        return cls(ids, other.weights, kept, *_sum_and_correction(other))
 
     def new(self, data: HetData, linked: NDArray[np.bool_]) -> NDArray[np.bool_]:
         """Return which of any instances it is asked of, (n,)."""
