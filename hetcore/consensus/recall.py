@@ -129,11 +129,13 @@ def size_of(value: Any) -> int:
             base = each.base
             total += each.nbytes if base is None or not isinstance(base, np.ndarray) else 0
             left.append(base)
-        elif kind is dict:
+            continue
+        if isinstance(each, dict):
             left.extend(each.values())
         elif isinstance(each, (list, tuple)):
             left.extend(each)
-        left.extend(getattr(each, "__dict__", {}).values())
+        if hasattr(each, "__dict__"):
+            left.extend(vars(each).values())
     return total
 
 

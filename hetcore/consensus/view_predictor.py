@@ -298,14 +298,11 @@ def added(state: ViewBoosting, rows: NDArray[np.int64]) -> NDArray[np.float64]:
     masks = [state.problem.data.rows(name) for name in tables]
     present = np.array([np.isin(rows, mask) for mask in masks] + [each.degree[rows] > 0 for each in graphs.values()])
     covers = np.stack([view.covers[rows] for view in state.views])
-    parts = np.zeros((len(present), len(rows), state.outputs.k))
     counts = factors(state.weights, state.sum.weight, state.sum.scales, covers)
     counts += state.correction.scales[:, None] * covers
-    for view, factor, share in zip(state.views, counts, state.shares()):
-        if not factor.any():
-            continue
-        change = factor[:, None] * (view.trained[rows] - state.outputs.prior)
-        parts += _dealt(share, present)[:, :, None] * change
+    change = counts[:, :, None] * (np.stack([view.trained[rows] for view in state.views]) - state.outputs.prior)
+    dealt = _dealt(np.asarray(state.shares()), present)
+    parts = np.matmul(dealt.transpose(2, 1, 0), change.transpose(1, 0, 2)).transpose(1, 0, 2)  # (p, m, K)
     own = np.concatenate([np.zeros(len(tables)), list(state.graph_weights.values())])
     parts += _dealt(own, present)[:, :, None] * (state.smooth_trained - state.trained)[rows]
     scale = state.problem.scale
@@ -332,8 +329,8 @@ def _check_learner(learner: str, kept: Mapping[str, NDArray], width: int, k: int
 
 
 def _dealt(share: NDArray, present: NDArray[np.bool_]) -> NDArray[np.float64]:
-    """Return shares (p, m) in proportion to `share` (p,) over what is present (p, m); alike where those are all 0."""
-    held = share[:, None] * present
-    total = held.sum(axis=0)
+    """Return shares (…, p, m) in proportion to `share` (…, p) over what is present (p, m); alike where all are 0."""
+    held = share[..., None] * present
+    total = held.sum(axis=-2, keepdims=True)
     alike = present / np.maximum(present.sum(axis=0), 1)
     return np.where(total > 0, held / np.where(total > 0, total, 1.0), alike)

@@ -155,7 +155,11 @@ def _as_series(labels: Any) -> pl.Series:
         raise DataError(f"Labels must be one-dimensional, not of shape {array.shape}: give one for each instance.")
     if array.dtype.kind in "iufb":
         return pl.Series("y", array)
-    values = [value.item() if isinstance(value, np.generic) else value for value in array.tolist()]
+    values = array.tolist()
+    # what labels mostly are, and a fit on the same data is to begin at once
+    if {*map(type, values)} <= {str, type(None)}:
+        return pl.Series("y", values, dtype=pl.String)
+    values = [value.item() if isinstance(value, np.generic) else value for value in values]
     values = [None if is_missing(value) else value for value in values]
     types = {type(value) for value in values if value is not None}
     if types == {int} and all(value is None or abs(value) < 2**63 for value in values):

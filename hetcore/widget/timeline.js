@@ -87,7 +87,7 @@ class RoundChart {
 class Timeline {
   constructor() {
     Object.assign(this, { charts: new Set(), bar: null, run: null, round: Infinity, shown: undefined, playing: false });
-    Object.assign(this, { speed: 0, states: 0, drawing: false, again: false });
+    Object.assign(this, { speed: 0, states: 0, drawing: false, again: false, answering: false });
     this.about = { last: 0, total: 0, ended: true, texts: [] };
   }
 
@@ -97,7 +97,8 @@ class Timeline {
     this.about = { last, total, ended, texts, settled };
     if (this.run !== run) {
       const still = matchMedia("(prefers-reduced-motion: reduce)").matches;
-      Object.assign(this, { run, states: 0, shown: undefined, playing: fresh && !still });
+      // what a change comes to is waited for; only the first training is watched at leisure
+      Object.assign(this, { run, answering: this.run !== null, states: 0, shown: undefined, playing: fresh && !still });
       this.round = this.playing ? 1 : Infinity;
       for (const chart of this.charts) chart.old = performance.now() + PATIENCE;  // what they show is of the one before
       setTimeout(() => this.show(), PATIENCE + 20);
@@ -149,10 +150,11 @@ class Timeline {
   }
 
   get pace() {  // rounds a second; by itself it takes a second and a half, or as long as the training
-    return this.speed || Math.max(20, this.about.total / 1.5);
+    return this.speed || (this.answering ? this.about.total / 0.2 : Math.max(20, this.about.total / 1.5));
   }
 
   goTo(round, playing = false) {
+    this.answering = false;
     this.round = Math.max(1, Math.min(round, this.available));
     this.playing = playing;
     this.show();

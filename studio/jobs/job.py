@@ -6,6 +6,7 @@ waits, who is watched, who is forgotten.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -261,10 +262,15 @@ class Job:
         return Status(self.run_id, state, place, **numbers, stopping=self.stopping, message=self.message)
 
     def ends_within(self, seconds: float, now: float) -> bool:
-        """Return whether the run has ended, only predicts any more, or is foreseen to do its last round so soon."""
+        """Return whether the run has ended, only predicts any more, or is foreseen to do its last round so soon.
+
+        One that trains ends within infinity.
+        """
+        if self.state != "running":
+            return self.state in (*ENDED, "predicting")
         # A run that goes on past what was foreseen may go on for long.
-        left = self._due - self._elapsed(now) if self._due is not None and self.state == "running" else 0.0
-        return self.state in (*ENDED, "predicting") or 0.0 < left <= seconds
+        left = self._due - self._elapsed(now) if self._due is not None else 0.0
+        return math.isinf(seconds) or 0.0 < left <= seconds
 
     def _foresee(self, now: float) -> None:
         """Estimate the end, in seconds of the run, from the rounds so far; a later end than told before is not told."""

@@ -28,6 +28,13 @@ FRESH = (
     ".some(bar => bar.dataset.settled === 'true' && !run.includes(bar.dataset.run)))"
 )
 """Whether a chart shows what it did not show before, of another run, or all of that is there already."""
+FINAL = """before => {
+  const run = new URLSearchParams(location.search).get("run");
+  return run && !before.includes(run) && document.querySelector(".st-key-change")
+    && [...document.querySelectorAll(".timeline")].some(({ dataset: bar }) =>
+      bar.run === run && bar.settled === "true" && bar.round === bar.last);
+}"""
+"""Whether all is drawn of a training other than the one before, and its recording has been played to its end."""
 HEIGHTS = (
     "() => [...document.querySelectorAll('.st-key-live_weights .line-chart path')]"
     ".map(line => line.getAttribute('d')).join()"
@@ -156,8 +163,9 @@ def slide(page: Page, label: str) -> float:
     page.evaluate(RESTED)
     before = run_of(page)
     moved = move(page, label, 1)
-    retrained(page, before)
+    page.wait_for_function(FINAL, arg=before, timeout=TRAINING, polling=20)
     seconds = time.monotonic() - moved
+    retrained(page, before)
     expect(page.locator(".st-key-change")).to_contain_text(label)
     return seconds
 

@@ -92,25 +92,31 @@ def player(statuses: Mapping[str, Any], order: Callable[[str], None]) -> None:
         st.button("Stop training", on_click=order, args=("stop",), icon=":material/stop:", disabled=stopping)
 
 
-def say(statuses: Mapping[str, Any]) -> None:
-    """Show one line and one bar for all trainings, and what went wrong."""
+def say(statuses: Mapping[str, Any]) -> Any:
+    """Show one line and one bar for all trainings, and what went wrong; return the bar, None where none goes on."""
     several = len(statuses) > 1
     for label, status in statuses.items():
         if status.state == "failed":
             wording = status.message or "Training failed: try other settings."
             st.error(escape(f"{label}: {wording}" if several else wording))
-    busy = {label: status for label, status in statuses.items() if status.active}
-    if not busy:
+    if not any(status.active for status in statuses.values()):
         messages = [status.message for status in statuses.values() if status.message and status.state != "failed"]
         states = {status.state for status in statuses.values()} - {"failed"}
         if states:
             wording = WORDS["stopped" if "stopped" in states else "finished"] + _early(statuses)
             st.caption(escape(". ".join([wording, *messages])) + ("" if messages else "."))
-        return
+        return None
+    return say_on(st, statuses)
+
+
+def say_on(place: Any, statuses: Mapping[str, Any]) -> Any:
+    """Show how far the trainings that go on are by now, in a place or in the bar that stands there."""
+    busy = {label: status for label, status in statuses.items() if status.active}
+    several = len(statuses) > 1
     done = sum(status.rounds if status.active else max(status.total, 1) for status in statuses.values())
     total = sum(max(status.total, 1) for status in statuses.values())
     text = " · ".join(_line(label if several else "", status) for label, status in busy.items())
-    st.progress(min(done / max(total, 1), 1.0), text=escape(text))
+    return place.progress(min(done / max(total, 1), 1.0), text=escape(text))
 
 
 def _early(statuses: Mapping[str, Any]) -> str:

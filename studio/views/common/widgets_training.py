@@ -14,7 +14,7 @@ ids are in the session and in the URL.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -22,7 +22,7 @@ import streamlit as st
 
 from studio import session
 from studio.jobs import manager as jobs
-from studio.jobs.job import Setting
+from studio.jobs.job import ACTIVE, Setting
 from studio.runs import reopening, restoring
 from studio.views.common import training, widgets_lessons
 from studio.views.common import widgets_progress as progress
@@ -37,6 +37,8 @@ INSTANT = 3.0
 """Seconds: a changed setting that is estimated to train faster trains at once."""
 EVERY = 0.6
 """Seconds between two looks at a training: a look takes a third of a second of the browser, of cores it needs too."""
+HANDED = 0.1
+"""Seconds that a page waits for a worker to take a training: with one idle, charts never go for a word on the queue."""
 FIRST = 0.6
 """Seconds that a look at a training waits for its first round, or for its end after the last."""
 LESSON = "lesson"
@@ -182,55 +184,66 @@ class LiveTrainings:
         able : bool
             Whether it can be trained; the page says why not.
         """
-        settings, kept, busy = dict(settings), self._kept, self.busy and self._kept.own
+        settings, pressed = dict(settings), [key for key in ("train", "stepwise") if st.session_state.get(key)]
+        # Before the buttons are drawn: they are those of the training that goes on, and the page is not drawn twice.
+        error = self._start_asked(settings, pressed, able)
         progress.what_if()
+        kept = self._kept
         if kept and not kept.own:
             st.info("You look at a training that somebody else started. Press Train for one of your own.")
         changed = kept is not None and kept.settings != settings
-        if kept and kept.settings == settings:
+        if kept and not changed:
             kept.screen = {key: value for key, value in values().items() if key != LESSON}, session.operations()
-        standing = self._standing(settings) if changed else {}
-        estimate = self._estimate({label: each for label, each in settings.items() if label not in standing})
-        # Nothing known of how long it takes is no reason to say "0.1 s".
-        seconds = f" (about {max(estimate, 0.1):.1f} s)" if estimate else ""
-        text = f"Train with these settings{seconds}" if changed else "Train"
-        with st.container(horizontal=True, vertical_alignment="center"):
-            pressed = st.button(text, key="train", type="primary", disabled=not able or busy)
-            stepped = st.button(
-                "Step by step",
-                key="stepwise",
-                disabled=not able or busy,
-                help="Start paused; play or go round by round.",
-            )
-            st.toggle("Pause updates", key="hold", help="The charts stand still; training goes on.")
-            share()
-            lesson = widgets_lessons.choice(self.page)
-        asked = not busy and (pressed or stepped or st.session_state.pop("train_now", False))
-        quick = changed and kept.own and 0 < estimate < INSTANT
-        starting = able and (asked or quick)
-        # A training writes the address with its run: one step back in the browser takes back both.
-        if not starting:
-            write(self._runs_written(self.runs))
-        done = kept is not None and not self.busy
-        widgets_lessons.panel(lesson, widgets_lessons.facts_of(kept, self.events(), done))
-        if starting:
-            self.stop()
-            # Who goes step by step sees all of them from their first round.
-            self._start(settings, paused=stepped, standing={} if stepped else standing)
-        elif changed and not busy:
+        busy = self.busy and kept.own
+        seconds = self._estimate(settings, self._standing(settings)) if changed else None
+        lesson = self._buttons(seconds, disabled=not able or busy)
+        write(self._runs_written())
+        widgets_lessons.panel(lesson, widgets_lessons.facts_of(kept, self.events(), kept is not None and not self.busy))
+        if error:
+            st.error(escape(error))
+        if changed and not busy:
             changes = escape(progress.changes(kept.settings, settings))
             st.info(f"What is shown was trained with other settings: {changes}. {WAIT}")
             if kept.screen:
                 words = "Back to what was trained"
                 st.button(words, on_click=go_back, args=kept.screen, key="back", icon=":material/undo:")
 
-    def _estimate(self, settings: Mapping[str, Setting]) -> float:
+    def _buttons(self, seconds: float | None, disabled: bool) -> Any:
+        """Draw what starts trainings, `seconds` long where settings have changed; return the lesson chosen."""
+        # Nothing known of how long it takes is no reason to say "0.1 s".
+        about = f" (about {max(seconds, 0.1):.1f} s)" if seconds else ""
+        text = "Train" if seconds is None else f"Train with these settings{about}"
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.button(text, key="train", type="primary", disabled=disabled)
+            words = "Start paused; play or go round by round."
+            st.button("Step by step", key="stepwise", disabled=disabled, help=words)
+            st.toggle("Pause updates", key="hold", help="The charts stand still; training goes on.")
+            share()
+            return widgets_lessons.choice(self.page)
+
+    def _start_asked(self, settings: dict[str, Setting], pressed: Sequence[str], able: bool) -> str:
+        """Start what was asked for, or is quick after a change; return a sentence of why it can't be started."""
+        kept, busy = self._kept, self.busy and self._kept.own
+        changed = kept is not None and kept.settings != settings
+        standing = self._standing(settings) if changed else {}
+        asked = not busy and (pressed or st.session_state.pop("train_now", False))
+        quick = changed and kept.own and 0 < self._estimate(settings, standing) < INSTANT
+        if not able or not (asked or quick):
+            return ""
+        self.stop()
+        # Who goes step by step sees all of them from their first round.
+        stepped = "stepwise" in pressed
+        return self._start(settings, paused=stepped, standing={} if stepped else standing)
+
+    def _estimate(self, settings: Mapping[str, Setting], standing: Collection[str] = ()) -> float:
+        """Return the seconds that trainings will take without those that stand; 0 where nothing is known."""
         durations = self._kept.durations if self._kept else {}
-        if not all(label in durations for label in settings):
+        asked = {label: each for label, each in settings.items() if label not in standing}
+        if not all(label in durations for label in asked):
             return 0.0
         return sum(
             training.seconds_of(durations[label], setting.params.get("n_iterations", len(durations[label])))
-            for label, setting in settings.items()
+            for label, setting in asked.items()
         )
 
     def _standing(self, settings: Mapping[str, Setting]) -> dict[str, str]:
@@ -241,7 +254,7 @@ class LiveTrainings:
         same = {label: run for label, run in kept.runs.items() if settings.get(label) == kept.settings[label]}
         return {label: run for label, run in same.items() if jobs.manager().status(run).state == "finished"}
 
-    def _start(self, settings: dict[str, Setting], paused: bool, standing: Mapping[str, str]) -> None:
+    def _start(self, settings: dict[str, Setting], paused: bool, standing: Mapping[str, str]) -> str:
         current, kept = self._current, self._kept
         runs: dict[str, str] = {}
         try:
@@ -256,9 +269,9 @@ class LiveTrainings:
         except ValueError as error:
             for run in runs.values():
                 jobs.manager().stop(run)  # without effect on one that stands
-            st.error(escape(error))
-            write()
-            return
+            return str(error)
+        for run in runs.values():
+            jobs.manager().wait(run, [state for state in ACTIVE if state != "queued"], HANDED)
         kept = kept if kept and kept.own else None
         done = self._finished(kept)
         before = done or (kept.before if kept else {})
@@ -268,11 +281,11 @@ class LiveTrainings:
         st.session_state[self._state_key] = _Kept(
             current.title, self.digest, settings, runs, before, durations=durations, earlier=earlier, drawn=drawn
         )
-        write(self._runs_written(runs))
-        st.rerun()
+        return ""
 
-    def _runs_written(self, runs: Mapping[str, str]) -> dict[str, str]:
+    def _runs_written(self) -> dict[str, str]:
         """Return what an address says of trainings: of these, whatever the browser's own, a run behind, says."""
+        runs = self.runs
         if not runs:
             return {}
         labels = {"labels": "|".join(runs)} if len(runs) > 1 or self.page not in runs else {}
@@ -313,7 +326,7 @@ class LiveTrainings:
                 self._page_at_end()
             statuses = {label: jobs.manager().status(run) for label, run in self.runs.items()}
             busy = any(status.active for status in statuses.values())
-            self._say(statuses)
+            said = self._say(statuses)
             begins = any(status.state == "running" for status in statuses.values())
             if begins:
                 jobs.manager().wait_begun(self.runs.values(), FIRST)
@@ -337,15 +350,20 @@ class LiveTrainings:
             self._remember_durations()
             if active:
                 # Rounds are counted out in vain where a fit ends early: one that is short is waited for in any case.
-                going = {label: each for label, each in self.settings.items() if statuses[label].active}
-                self._page_at_end(soon=math.inf if 0 < self._estimate(going) < INSTANT else jobs.SOON)
+                ended = [label for label, status in statuses.items() if not status.active]
+                short = 0 < self._estimate(self.settings, ended) < INSTANT
+                self._page_at_end(math.inf if short else jobs.SOON)
+                # One more look would take the core that it needs; its rounds are played once they are there.
+                if short and any(events.values()) and said is not None:
+                    progress.say_on(said, {label: jobs.manager().status(run) for label, run in self.runs.items()})
+                    self._page_at_end(math.inf)
 
         look()
 
-    def _say(self, statuses: Mapping[str, Any]) -> None:
-        """Say how far the trainings are, and draw the buttons of those that go on."""
+    def _say(self, statuses: Mapping[str, Any]) -> Any:
+        """Say how far the trainings are, and draw the buttons of those that go on; return their bar, if any."""
         with st.container(key="state"):
-            progress.say(statuses)
+            said = progress.say(statuses)
         with st.container(key="ahead"):
             if self._kept.own and any(status.state == "queued" for status in statuses.values()):
                 progress.ahead(self.runs.values(), self._owner)
@@ -353,6 +371,7 @@ class LiveTrainings:
             active_now = any(status.active and status.state != "predicting" for status in statuses.values())
             if active_now and self._kept.own:
                 progress.player(statuses, self._order)
+        return said
 
     def _page_at_end(self, soon: float = jobs.SOON) -> None:
         """Draw the whole page once the trainings have ended, and wait for that where they only predict any more."""
