@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 
 from hetcore.errors import ModelFileError
+from hetcore.numerics import fits_double, row_blocks
 from hetcore.schema import Array, Stored, checked
 
 __all__ = ["LandmarkFeatures", "Smoother", "landmark_count", "square_lengths"]
@@ -72,8 +73,8 @@ class LandmarkFeatures:
 
     def __init__(self, X: NDArray, standardise: bool, rng: np.random.Generator, first: NDArray | None = None) -> None:
         self.center, self.scale = _means(X), np.ones(X.shape[1])
-        # without the scale, which is not known yet
-        rows = _centred(X, self.center)
+        # without the scale, which is not known yet; of very many rows some at a time
+        rows = _centred(X, self.center) if standardise or fits_double(X.size) else None
         if standardise:
             deviation = np.sqrt((rows**2).mean(axis=0))
             # a constant column is divided by infinity: it takes no part in distances, rather than rounding noise that
@@ -81,17 +82,25 @@ class LandmarkFeatures:
             self.scale = np.where(deviation > 1e-12 * np.abs(self.center), deviation, np.inf)
             rows = rows / self.scale
         # the mean squared distance of two rows is twice the mean square about the mean, without going over pairs
-        spread = 2.0 * square_lengths(rows).mean()
-        self.scale = self.scale * np.sqrt(spread if spread > 0 else 1.0)
-        rows /= np.sqrt(spread if spread > 0 else 1.0)
-        chosen = _landmarks(len(rows), rng, first)
+        parts = row_blocks(X) if rows is None else [slice(None)]
+        some_of = (lambda some: _centred(X[some], self.center)) if rows is None else rows.__getitem__
+        spread = 2.0 * np.concatenate([square_lengths(some_of(some)) for some in parts]).mean()
+        root = np.sqrt(spread if spread > 0 else 1.0)
+        self.scale = self.scale * root
         # equal landmarks would make the kernel matrix singular
-        self.landmarks = np.unique(rows[chosen], axis=0)
+        self.landmarks = np.unique(some_of(_landmarks(len(X), rng, first)) / root, axis=0)
         kernel = _gaussian(self.landmarks, self.landmarks)
         # nearly equal ones are still all but singular, and the Cholesky factor needs a little more on the diagonal
         kernel[np.diag_indices_from(kernel)] += JITTER * len(kernel)
         self.factor = np.linalg.cholesky(kernel)
-        self.kernel = _gaussian(rows, self.landmarks)
+        if rows is not None:
+            rows /= root
+            self.kernel = _gaussian(rows, self.landmarks)
+            return
+        # in float64 whatever its size: equations of landmarks are nearly singular
+        self.kernel = np.empty((len(X), len(self.landmarks)))
+        for some in parts:
+            self.kernel[some] = _gaussian(some_of(some) / root, self.landmarks)
 
     @cached_property
     def values(self) -> NDArray[np.float64]:
@@ -101,9 +110,8 @@ class LandmarkFeatures:
     def of(self, rows: NDArray | slice) -> NDArray[np.float64]:
         """Return Phi of some of the table's rows: to solve for all costs most where few are learned from."""
         # in place: the transpose of rows that lie one after the other is what LAPACK wants
-        solved = solve_triangular(
-            self.factor, self.kernel[rows].T.copy(order="F"), lower=True, overwrite_b=True, check_finite=False
-        )
+        kernel = np.array(self.kernel[rows].T, np.float64, order="F")
+        solved = solve_triangular(self.factor, kernel, lower=True, overwrite_b=True, check_finite=False)
         return np.ascontiguousarray(solved.T)
 
     def dual(self, coefficients: NDArray) -> NDArray:

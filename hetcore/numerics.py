@@ -12,9 +12,12 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
 __all__ = [
-    "log_sum_exp", "mean_and_deviation", "means_and_deviations", "to_float32", "power_of_two", "root_mean_square",
-    "softmax", "standard_error",
+    "MOST_DOUBLE", "fits_double", "log_sum_exp", "mean_and_deviation", "means_and_deviations", "narrowed",
+    "power_of_two", "product", "root_mean_square", "row_blocks", "softmax", "standard_error", "to_float32",
 ]  # fmt: skip
+
+MOST_DOUBLE = 10_000_000
+"""Cells of a matrix in float64, 80 MB; what has more is kept in float32, and worked on some rows at a time."""
 
 FEW = 8  # numbers that NumPy adds up one after the other; of more it makes several sums
 
@@ -24,6 +27,32 @@ def to_float32(X: NDArray) -> NDArray[np.float32]:
     end = np.finfo(np.float32).max
     # the end of float32 rather than infinity: trees order values, and order is kept
     return X if X.dtype == np.float32 else np.clip(X, -end, end).astype(np.float32)
+
+
+def fits_double(cells: int) -> bool:
+    """Return whether a matrix of so many cells is kept in float64."""
+    return cells <= MOST_DOUBLE
+
+
+def narrowed(X: NDArray) -> NDArray:
+    """Return X, in float32 if it has very many cells."""
+    return X if fits_double(X.size) else X.astype(np.float32, copy=False)
+
+
+def row_blocks(X: NDArray) -> list[slice]:
+    """Return slices of rows of X (n, d), in order, each of at most MOST_DOUBLE cells; one if they are no more."""
+    step = max(1, len(X) if fits_double(X.size) else MOST_DOUBLE // X.shape[1])
+    return [slice(first, first + step) for first in range(0, max(len(X), 1), step)]
+
+
+def product(X: NDArray, coefficients: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return X @ coefficients (n, K), in float64 without a copy of all of X (n, d) in it."""
+    if X.dtype == np.float64 or fits_double(X.size):
+        return X @ coefficients
+    found = np.empty((len(X), coefficients.shape[1]))
+    for some in row_blocks(X):
+        np.matmul(X[some].astype(np.float64), coefficients, out=found[some])
+    return found
 
 
 def power_of_two(values: ArrayLike, axis: int | None = None) -> NDArray[np.float64]:

@@ -40,7 +40,8 @@ Departures, each the smallest that lets the algorithm run where a source or a li
 - The logistic loss may fall for ever along h: one step moves no score by more than 1e6.
 - An instance that no table has is predicted by its neighbours' average.
 
-The helps of `hetcore.consensus.tempering` are off unless asked for.
+With all four helps of `Tempering` at their defaults it is the paper's algorithm; with any of them it is the
+*tempered* arm of the experiments. They are off unless asked for.
 
 Reference: X. Shi, J.-F. Paiement, D. Grangier, P. S. Yu, "GBC: Gradient boosting consensus model for heterogeneous
 data".
@@ -69,15 +70,41 @@ from hetcore.consensus.source_learners import (
 from hetcore.data import HetData
 from hetcore.data.encoding import SourceEncoder
 from hetcore.forest import Forest
+from hetcore.parameters import Declared, Flag, Interval, param
 from hetcore.round_scores import TableScores, validation_rows
 from hetcore.schema import TEXTS, Stored, array, part, parts, value
 from hetcore.targets import Problem, Scale
 from hetcore.trees import Tree
 from hetcore.weights import weights_from_losses
 
-__all__ = ["Printed", "PrintedModel"]
+__all__ = ["Printed", "PrintedModel", "Tempering"]
 
 LEFT_OUT = 1.0 / 3.0  # of the labelled rows in a round, if they set the weights
+
+
+class Tempering(Declared):
+    """The four helps, each usable by itself: parameters of `GBCClassifier` and `GBCRegressor`."""
+
+    shrinkage: float = param(
+        1.0,
+        Interval(0, 1, "(]", "1 takes the whole step of the line search, as printed"),
+        "As printed, the share of the line search's step that is taken; 1 is the paper's.",
+    )
+    relative_lambda: bool = param(
+        False,
+        Flag(),
+        "As printed, whether the sums of lambda0 and lambda1 are scaled to as many rows as are labelled; the paper's "
+        "sums grow with the unlabelled rows.",
+    )
+    clamp_neighbors: bool = param(
+        False, Flag(), "As printed, whether a labelled neighbour counts with its label, not its prediction."
+    )
+    left_out_weights: bool = param(
+        False,
+        Flag(),
+        "As printed, whether a third of the labelled rows, drawn anew each round, trains nothing in it and sets the "
+        "weights (4.10); the paper takes the training loss.",
+    )
 
 
 @dataclass

@@ -82,6 +82,7 @@ class ViewBoosting(ViewConsensus):
         state.labels = KnownLabels(state.outputs.codes(problem.target), fold)
         state.columns, found = state._fitted_views()
         made = [(each, int(seed)) for each, seed in zip(found, seeds[1:])]
+        del found
         lambda0 = state._chosen_lambda0(made) if params["lambda0"] == "auto" else float(params["lambda0"])
         state._open(made, lambda0)
         return state
@@ -108,10 +109,11 @@ class ViewBoosting(ViewConsensus):
         return pulled
 
     def _open(self, made: list[tuple[DataView, int]], lambda0: float) -> None:
-        """Line 2: give views to learners, each with its seed."""
+        """Line 2: give views to learners, each with its seed; they are taken out of `made`."""
         self.lambda0 = lambda0
         rule = self.rule(lambda0)
-        self._begin([self._with_learner(each, seed, rule) for each, seed in made])
+        # one by one: learners keep what they need of their columns, which together may be most of the memory
+        self._begin([self._with_learner(*made.pop(0), rule) for _ in range(len(made))])
 
     def _chosen_lambda0(self, made: list[tuple[DataView, int]]) -> float:
         """Return the lambda0 with the lowest out-of-fold loss of the tables' smooth learners after a few rounds."""
@@ -124,7 +126,7 @@ class ViewBoosting(ViewConsensus):
         for lambda0 in LAMBDA0:
             # no weights by several rules in a trial, which would hide what lambda0 does
             trial = self._beside(lambda0, weights="entropy")
-            trial._open(smooth, lambda0)
+            trial._open([*smooth], lambda0)
             for _ in range(TRIAL_ROUNDS):
                 trial.round()
             labelled = self.problem.labelled

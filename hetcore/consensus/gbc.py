@@ -57,11 +57,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hetcore.base import BoostedEstimator, ClassifierScore, RegressorScore
-from hetcore.consensus.algorithm1 import Printed, PrintedModel
+from hetcore.consensus.algorithm1 import Printed, PrintedModel, Tempering
 from hetcore.consensus.boosting import ViewBoosting
 from hetcore.consensus.executor import Executor, LocalExecutor
 from hetcore.consensus.predictor import StagewiseModel, in_no_table
-from hetcore.consensus.tempering import Tempering
 from hetcore.consensus.view_predictor import ViewModel
 from hetcore.data import HetData
 from hetcore.parameters import Flag, Interval, OneOf, SeedAndThreads, Slider, Whole, param

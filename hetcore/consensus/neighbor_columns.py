@@ -17,6 +17,7 @@ import polars as pl
 from numpy.typing import NDArray
 from scipy import sparse
 
+from hetcore.consensus.link_sums import LinkSum, ScaledLinks, linked_rows
 from hetcore.data import Graph, HetData
 from hetcore.data.identity import positions
 from hetcore.data.splits import dealt_in_order
@@ -97,11 +98,17 @@ def walk(links: Any) -> Any:
 def symmetric(links: Any, loops: bool) -> Any:
     """Return D^-1/2 A D^-1/2 of the links A (n, n); with `loops`, of A plus a link of mean weight to oneself."""
     # of mean weight: a loop of 1 would drown links of small weights, or be drowned
+    if isinstance(links, LinkSum):
+        loop = links.mean() if loops else 0.0
+        return ScaledLinks(links, _inverse_root(links.degrees() + loop), loop)
     weight = float(links.data.mean()) if links.nnz else 1.0
     links = links + weight * sparse.eye_array(links.shape[0]) if loops else links
-    degree = np.asarray(links.sum(axis=1)).ravel()
-    root = np.divide(1.0, np.sqrt(degree), out=np.zeros(len(degree)), where=degree > 0)
+    root = _inverse_root(np.asarray(links.sum(axis=1)).ravel())
     return (sparse.diags_array(root) @ links @ sparse.diags_array(root)).tocsr()
+
+
+def _inverse_root(degree: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.divide(1.0, np.sqrt(degree), out=np.zeros(len(degree)), where=degree > 0)
 
 
 def label_columns(links: Any, labels: KnownLabels) -> NDArray[np.float32]:
@@ -112,13 +119,13 @@ def label_columns(links: Any, labels: KnownLabels) -> NDArray[np.float32]:
 
     Parameters
     ----------
-    links : (n, n) scipy sparse array
+    links : (n, n) scipy sparse array or LinkSum
     labels : KnownLabels
     """
     n, k = labels.codes.shape
     # an instance without a link has no columns, rather than columns of nothing
     columns = np.full((n, 3 * k + 3), np.nan, np.float32)
-    linked = np.diff(links.indptr) > 0
+    linked = linked_rows(links)
     # unlabelled rows, of fold -1, see all labels
     folds = [fold for fold in range(-1, int(labels.fold.max(initial=-1)) + 1) if (linked & (labels.fold == fold)).any()]
     # several folds at once, so that the links are read once for them; not all, for there may be many instances
@@ -137,7 +144,7 @@ def _write_columns(links: Any, spreading: Any, labels: KnownLabels, folds: list[
     given_labels = np.hstack(given)
     one = links @ given_labels
     two, spread = links @ one, _spread(spreading, given_labels)
-    linked, width = np.diff(links.indptr) > 0, given[0].shape[1]
+    linked, width = linked_rows(links), given[0].shape[1]
     for place, fold in enumerate(folds):
         rows, own = np.flatnonzero((labels.fold == fold) & linked), slice(place * width, (place + 1) * width)
         columns[rows] = _columns(one[rows, own], two[rows, own], spread[rows, own])

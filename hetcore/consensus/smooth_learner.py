@@ -18,6 +18,7 @@ from hetcore.consensus.recall import MEMORY, key_of
 from hetcore.consensus.table_views import TableView
 from hetcore.consensus.view_learners import ViewContent, ViewLearner
 from hetcore.kernel_ridge import LandmarkFeatures, square_lengths
+from hetcore.numerics import product
 
 __all__ = ["SmoothLearner"]
 
@@ -47,6 +48,8 @@ class SmoothLearner(ViewLearner):
         key = key_of(content.columns_key, self.pulled, self.pulls) if shared else ""
         made = MEMORY.recalled("features", key, partial(self._features, rows))
         self.unit, fitted, self.rest, grams = made
+        if self.landmarks is not None and not MEMORY.room:
+            self.landmarks.kernel = self.landmarks.kernel[:0]  # what is needed of it was picked
         self.values, self.vectors = self._spectrum(fitted, grams)
         self.turned = fitted @ self.vectors
         self.weights = np.zeros((self.values.size, self.rule.n_folds, self.outputs.k))
@@ -162,7 +165,7 @@ class SmoothLearner(ViewLearner):
     def _of_rest(self, weights: NDArray) -> NDArray[np.float64]:
         """Return the products of the other rows with weights (e, K) of the eigenvectors, (m_u, K)."""
         coefficients, constant = self._coefficients(weights)
-        found = self.rest @ coefficients
+        found = product(self.rest, coefficients)
         found += constant
         return found
 

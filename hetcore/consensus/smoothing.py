@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from hetcore.consensus.link_sums import LinkSum, degrees, linked_rows, too_many
 from hetcore.consensus.neighbor_columns import walk
 from hetcore.kernels.csr import append_links, merge_links
 from hetcore.weights import self_normalised
@@ -61,9 +62,9 @@ class Pairs(NamedTuple):
             inside = rows[a] & rows[b]
             a, b, weight = a[inside], b[inside], weight[inside]
         linked = np.flatnonzero(np.bincount(np.concatenate([a, b])))
-        # every so many: the links of a graph are in no order of the values
+        # every so many: the links of a graph are in no order of the values; copied, or all of them would stay
         step = max(1, a.size // MOST_PAIRS)
-        return cls(a[::step], b[::step], weight[::step], linked)
+        return cls(a[::step].copy(), b[::step].copy(), weight[::step].copy(), linked)
 
 
 class LinkBlend:
@@ -99,6 +100,8 @@ class LinkBlend:
             if name not in self._alone:
                 self._alone = {name: walk(used[name].astype(np.float64))}
             return self._alone[name]
+        if too_many(used.values()):
+            return _side_by_side(used, weights)
         return _merged(used, weights, go_on)
 
 
@@ -124,6 +127,16 @@ def _merged(links: Mapping[str, Any], weights: Mapping[str, float], go_on: Calla
     return sparse.csr_array((found[: indptr[-1]], merged[: indptr[-1]], indptr), shape=(n, n))
 
 
+def _side_by_side(links: Mapping[str, Any], weights: Mapping[str, float]) -> LinkSum:
+    """Return the weighted average of several graphs' averages over neighbours, their links left where they are."""
+    degree = {name: degrees(each) for name, each in links.items()}
+    total = sum(weights[name] * (each > 0) for name, each in degree.items())
+    factors = [
+        np.divide(weights[name], each * total, out=np.zeros(len(each)), where=each > 0) for name, each in degree.items()
+    ]
+    return LinkSum(list(links.values()), factors)
+
+
 def smoothed(
     blend: Any, scores: NDArray, lambda1: float, known: NDArray[np.bool_], working: NDArray,
     *, go_on: Callable[[], Any] = _nothing,
@@ -133,7 +146,7 @@ def smoothed(
     `go_on` is called before each sweep; what it raises ends the work.
     """
     # rows without a link stay as they are
-    linked = (np.diff(blend.indptr) > 0)[:, None]
+    linked = linked_rows(blend)[:, None]
     if not lambda1 or not linked.any():
         return scores
     now, sweeps = scores, int(np.ceil(np.log(CLOSE) / np.log(lambda1 / (1.0 + lambda1))))

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from hetcore.data import HetData, Source
 from hetcore.data.encoding import SourceEncoder
 from hetcore.errors import ModelFileError
+from hetcore.numerics import fits_double, narrowed, row_blocks
 from hetcore.parameters import Flag
 from hetcore.schema import Array, Part, Parts, State, Stored, Value, array, part
 
@@ -66,13 +67,14 @@ class Projection(Stored):
     @classmethod
     def fit(cls, X: NDArray, unit_rows: bool = False, most: int | None = None, rank: int = 0) -> Projection:
         """Learn from X (n, d); `rank` components where d is above `most`."""
-        known = ~np.isnan(X)
-        count = np.maximum(known.sum(axis=0), 1)
+        parts = row_blocks(X)
+        count = np.maximum(sum((~np.isnan(X[some])).sum(axis=0) for some in parts), 1)
         center, factor = np.zeros(X.shape[1]), np.ones(X.shape[1])
         # words: rows of length 1, and 0 stays 0, so that the table stays sparse in meaning
         if not unit_rows:
-            center = np.where(known, X, 0.0).sum(axis=0, dtype=np.float64) / count
-            deviation = np.sqrt((np.where(known, X - center, 0.0) ** 2).sum(axis=0, dtype=np.float64) / len(X))
+            center = sum(_known(X[some]).sum(axis=0, dtype=np.float64) for some in parts) / count
+            squares = sum((_known(X[some] - center) ** 2).sum(axis=0, dtype=np.float64) for some in parts)
+            deviation = np.sqrt(squares / len(X))
             # a constant column gets factor 0 rather than noise divided by noise
             varies = deviation > 1e-9 * np.maximum(np.abs(center), 1e-30)
             factor = np.divide(1.0, deviation, out=np.zeros_like(center), where=varies)
@@ -89,7 +91,15 @@ class Projection(Stored):
         return cls(np.concatenate(center), np.concatenate(factor), limit=np.concatenate(limit))
 
     def __call__(self, X: NDArray) -> NDArray[np.float64]:
-        """Return the columns (n, d or r) of X (n, d)."""
+        """Return the columns (n, d or r) of X (n, d), of very many cells in float32."""
+        if fits_double(X.size):
+            return self._of(X)
+        found = np.empty((len(X), X.shape[1] if self.components is None else self.components.shape[1]), np.float32)
+        for some in row_blocks(X):
+            found[some] = self._of(X[some])
+        return found
+
+    def _of(self, X: NDArray) -> NDArray[np.float64]:
         rows = X - self.center
         rows *= self.factor
         missing = np.isnan(rows)
@@ -119,7 +129,12 @@ def _two_valued(X: NDArray) -> NDArray[np.bool_]:
     """Return which columns (d,) of X (n, d) have at most two values."""
     # NaN only where there is nothing else, and equal to nothing
     low, high = np.fmin.reduce(X, axis=0, initial=np.inf), np.fmax.reduce(X, axis=0, initial=-np.inf)
-    return ((X == low) | (X == high) | (X != X)).all(axis=0)
+    parts = (X[some] for some in row_blocks(X))
+    return np.all([((part == low) | (part == high) | (part != part)).all(axis=0) for part in parts], axis=0)
+
+
+def _known(X: NDArray) -> NDArray:
+    return np.where(np.isnan(X), 0.0, X)
 
 
 def principal(rows: NDArray[np.float64], rank: int) -> NDArray[np.float64]:
@@ -321,7 +336,7 @@ class TableColumns(Stored):
 
     def _side_by_side(self, has: dict, plain: dict, trees: dict, smooth: dict) -> Tables:
         """Return the columns of what `_blocks` gave."""
-        joined, scaled = np.hstack(list(trees.values())), np.hstack(list(plain.values()))
+        joined, scaled = np.hstack(list(trees.values())), narrowed(np.hstack(list(plain.values())))
         joined_smooth = scaled if self._joined is None else scaled @ self._joined
         flat = joined
         if self._flat is not None:
@@ -344,7 +359,7 @@ class TableColumns(Stored):
             has[name] = np.zeros(data.n, bool)
             has[name][rows] = True
             d = len(table.encoder.feature_names)
-            plain[name] = np.zeros((data.n, d))
+            plain[name] = np.zeros((data.n, d), np.float64 if fits_double(data.n * d) else np.float32)
             trees[name] = np.full((data.n, widths[name]), np.nan, np.float32)
             smooth[name] = plain[name] if table.smooth is None else np.zeros((data.n, table.smooth.shape[1]))
             if rows.size:

@@ -85,8 +85,10 @@ class ViewConsensus:
         """Begin with views that have said nothing yet."""
         graphs, params = self.problem.data.graphs, self.params
         self.links = LinkBlend({name: graphs[name].adjacency() for name in self.columns.units if name in graphs})
-        links = {name: each.astype(np.float64) for name, each in self.links.links.items()}
-        self.pairs = {name: (Pairs.of(each), Pairs.of(each, self.problem.labelled)) for name, each in links.items()}
+        self.pairs = {}
+        for name, each in self.links.links.items():
+            links = each.astype(np.float64)
+            self.pairs[name] = Pairs.of(links), Pairs.of(links, self.problem.labelled)
         self.graph_weights = dict.fromkeys(graphs, 0.0)
         self.lambda1 = 0.0 if params["lambda1"] == "auto" else float(params["lambda1"])
         self.sharpness = SHARPNESS[0] if params["sharpness"] == "auto" else float(params["sharpness"])

@@ -25,6 +25,7 @@ from hetcore.consensus.table_views import TableView
 from hetcore.forest import Forest
 from hetcore.kernels.members import farthest
 from hetcore.members import MemberGrower, drawn_together, trees_of
+from hetcore.numerics import fits_double, product, row_blocks
 from hetcore.trees import TreeParams
 
 __all__ = ["Advanced", "BoostRule", "TreeLearner", "ViewContent", "ViewLearner"]
@@ -366,9 +367,12 @@ def _predicted(
     X = X.load() if isinstance(X, TableView) else X
     if "dual" in arrays:
         smooth = SmoothPrediction(arrays)
-        flat = MEMORY.recalled("compared", key, lambda: smooth.compared(X)) @ smooth.dual
+        if fits_double(X.size):
+            flat = MEMORY.recalled("compared", key, lambda: smooth.compared(X)) @ smooth.dual
+        else:
+            flat = np.concatenate([smooth.predict(X[some]) for some in row_blocks(X)])
     else:
-        flat = X @ arrays["coefficients"]
+        flat = product(X, arrays["coefficients"])
     members = flat.reshape(len(X), -1, outputs.k) + arrays["constant"]
     low, high = arrays["range"]
     return np.clip(members, low - outputs.prior, high - outputs.prior).mean(axis=1)

@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from hetcore.checks import finite
+from hetcore.consensus.link_sums import LinkSum, degrees, linked_rows, too_many
 from hetcore.consensus.neighbor_columns import (
     KnownLabels,
     NearestRows,
@@ -40,6 +41,7 @@ from hetcore.consensus.table_columns import MOST_GRAPHS, Projection, TableColumn
 from hetcore.consensus.table_views import NEAR, DataView, TableView, View
 from hetcore.data import HetData
 from hetcore.errors import DataError
+from hetcore.numerics import narrowed
 from hetcore.parameters import Domain
 from hetcore.schema import TEXTS, Array, Part, Parts, Stored, Value
 from hetcore.targets import Problem
@@ -138,7 +140,7 @@ class ViewColumns(Stored):
     def _apart(self, data: HetData, labels: KnownLabels, learn: bool) -> list[DataView]:
         """Return views of one table, whose columns their learners make, and of neighbours' labels."""
         links = {name: self.links(data, name) for name in self.shown}
-        present = np.array([np.diff(each.indptr) > 0 for each in links.values()]).reshape(len(links), data.n)
+        present = np.array([linked_rows(each) for each in links.values()]).reshape(len(links), data.n)
         if learn:
             has = [_has(data, name) for name in self.tables.names]
             self.lacked = _lacked(np.array([*has, *present]), labels.known)
@@ -162,11 +164,14 @@ class ViewColumns(Stored):
     def _data_views(
         self, made: Mapping[tuple[str, str], tuple[NDArray, NDArray]], views: Iterable[View] | None = None
     ) -> list[DataView]:
-        found = []
+        found, taken = [], {}
         for view in self.views if views is None else views:
             covers, X = made[view.columns, view.learner]
             rows = np.flatnonzero(covers)
-            found.append(DataView(view, rows, X if rows.size == len(X) else X[rows]))
+            # once for all learners that see the same
+            if (id(covers), id(X)) not in taken:
+                taken[id(covers), id(X)] = X if rows.size == len(X) else X[rows]
+            found.append(DataView(view, rows, taken[id(covers), id(X)]))
         return found
 
     def _all_views(self) -> list[View]:
@@ -198,7 +203,7 @@ class ViewColumns(Stored):
             columns = tables.trees[name], tables.smooth[name], tables.joined_linear
             made |= {(f"table {name}", learner): (has, X) for learner, X in zip(LEARNERS, columns)}
         links = {name: self.links(data, name) for name in self.shown}
-        present = np.array([*tables.has.values(), *(np.diff(each.indptr) > 0 for each in links.values())])
+        present = np.array([*tables.has.values(), *(linked_rows(each) for each in links.values())])
         if learn:
             self.lacked = _lacked(present, labels.known)
         if len(tables.has) > 1:
@@ -226,21 +231,26 @@ class ViewColumns(Stored):
             near_labels = label_columns(among, labels)
             made |= self._label_matrices(name, present[place], near_labels, learn=learn)
             smoothing = symmetric(among, loops=True)
-            averaged = smoothing @ (smoothing @ tables.joined_linear)
+            columns = tables.joined_linear
+            averaged = smoothing @ (smoothing @ columns)
+            # before the next graph's are made
+            averaged = averaged.astype(columns.dtype, copy=False)
+            del smoothing
             if not self.tables.has_words:
                 averaged = self._scaled(f"smoothed over {name}", averaged, learn)
             somewhere = tables.in_any | present[first : place + 1].any(axis=0)
             made[f"smoothed over {name}", "linear"] = somewhere & usable[place], averaged
             near = feature_means(among, tables.flat)
-            degree = np.log1p(np.asarray(among.sum(axis=1))).reshape(-1, 1).astype(np.float32)
+            degree = np.log1p(degrees(among)).reshape(-1, 1).astype(np.float32)
             blocks += [near_labels, near, feature_means(among, near), degree]
         graphs = np.hstack(blocks)
+        blocks.clear()
         scaled = self._scaled("graphs", graphs, learn)
         covers = present.any(axis=0) & usable.all(axis=0)
-        smooth = linear = np.hstack([tables.joined_smooth, scaled])
+        smooth = linear = narrowed(np.hstack([tables.joined_smooth, scaled]))
         # not twice where both learners see the same columns
         if tables.joined_linear is not tables.joined_smooth:
-            linear = np.hstack([tables.joined_linear, scaled])
+            linear = narrowed(np.hstack([tables.joined_linear, scaled]))
         columns = np.hstack([tables.joined, graphs]), smooth, linear
         return made | {("joined and graphs", learner): (covers, X) for learner, X in zip(LEARNERS, columns)}
 
@@ -257,6 +267,9 @@ class ViewColumns(Stored):
         """Return the links (n, n) of a graph over its mean weight, or the sum of all; none where the data lack it."""
         chosen = self.units if name == ALL_GRAPHS else {name: self.units[name]}
         have = [each for each in chosen if each in data.graphs]
+        several = [data.graphs[each].adjacency() for each in have] if len(have) > 1 else []
+        if too_many(several):
+            return LinkSum(several, [1.0 / chosen[each] for each in have])
         total = sparse.csr_array((data.n, data.n), dtype=np.float64)
         for each in have:
             total = total + data.graphs[each].adjacency().astype(np.float64) / chosen[each]

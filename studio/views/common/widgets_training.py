@@ -326,7 +326,7 @@ class LiveTrainings:
                 self._page_at_end()
             statuses = {label: jobs.manager().status(run) for label, run in self.runs.items()}
             busy = any(status.active for status in statuses.values())
-            said = self._say(statuses)
+            line = self._say(statuses)
             begins = any(status.state == "running" for status in statuses.values())
             if begins:
                 jobs.manager().wait_begun(self.runs.values(), FIRST)
@@ -354,8 +354,8 @@ class LiveTrainings:
                 short = 0 < self._estimate(self.settings, ended) < INSTANT
                 self._page_at_end(math.inf if short else jobs.SOON)
                 # One more look would take the core that it needs; its rounds are played once they are there.
-                if short and any(events.values()) and said is not None:
-                    progress.say_on(said, {label: jobs.manager().status(run) for label, run in self.runs.items()})
+                if short and any(events.values()) and line is not None:
+                    progress.say_on(line, {label: jobs.manager().status(run) for label, run in self.runs.items()})
                     self._page_at_end(math.inf)
 
         look()
@@ -363,7 +363,7 @@ class LiveTrainings:
     def _say(self, statuses: Mapping[str, Any]) -> Any:
         """Say how far the trainings are, and draw the buttons of those that go on; return their bar, if any."""
         with st.container(key="state"):
-            said = progress.say(statuses)
+            line = progress.say(statuses)
         with st.container(key="ahead"):
             if self._kept.own and any(status.state == "queued" for status in statuses.values()):
                 progress.ahead(self.runs.values(), self._owner)
@@ -371,7 +371,7 @@ class LiveTrainings:
             active_now = any(status.active and status.state != "predicting" for status in statuses.values())
             if active_now and self._kept.own:
                 progress.player(statuses, self._order)
-        return said
+        return line
 
     def _page_at_end(self, soon: float = jobs.SOON) -> None:
         """Draw the whole page once the trainings have ended, and wait for that where they only predict any more."""
