@@ -270,8 +270,10 @@ class LiveTrainings:
             for run in runs.values():
                 jobs.manager().stop(run)  # without effect on one that stands
             return str(error)
-        for run in runs.values():
-            jobs.manager().wait(run, [state for state in ACTIVE if state != "queued"], HANDED)
+        # The first of those side by side: the others may have to wait for it.
+        first = next((run for label, run in runs.items() if label not in standing), None)
+        if first is not None:
+            jobs.manager().wait(first, [state for state in ACTIVE if state != "queued"], HANDED)
         kept = kept if kept and kept.own else None
         done = self._finished(kept)
         before = done or (kept.before if kept else {})
