@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Locator, Page, TimeoutError, expect
+from playwright.sync_api import Error, Locator, Page, TimeoutError, expect
 
 ROOT = Path(__file__).resolve().parents[2]
 CLICKS = int(os.environ.get("JOURNEY_CLICKS", "0"))
@@ -89,6 +89,24 @@ def studio(home: Path, **settings: str) -> Iterator[str]:
     environment = os.environ | {"HETCORE_HOME": str(home)} | settings
     with serving(command, ROOT, environment, health=f"{url}/_stcore/health", log=home / "studio.log"):
         yield url
+
+
+def saved(page: Page, name: str, folder: Path) -> Path:
+    """Press a download button once the page is still; return the file. A file withdrawn by a page drawn anew: again.
+
+    Streamlit keeps a file that was made on request for one more end of a script, also of a fragment.
+    """
+    for last in (False, True):
+        idle(page)
+        try:
+            with page.expect_download() as download:
+                page.get_by_role("button", name=name, exact=True).click()
+            path = folder / download.value.suggested_filename
+            download.value.save_as(path)
+            return path
+        except Error:
+            if last:
+                raise
 
 
 def idle(page: Page) -> None:

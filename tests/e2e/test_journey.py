@@ -9,8 +9,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from e2e_studio import CLICKS, PATIENCE, TRAINING, idle, retrain, run_of, studio, trained
-from playwright.sync_api import Error, Page, expect
+from e2e_studio import CLICKS, PATIENCE, TRAINING, idle, retrain, run_of, saved, studio, trained
+from playwright.sync_api import Page, expect
 
 from studio.session import OPENING
 
@@ -63,21 +63,6 @@ def await_points(page: Page, chart: str, more_than: int) -> None:
         timeout=TRAINING,
         polling=20,
     )
-
-
-def saved(page: Page, name: str, folder: Path) -> Path:
-    """Press a download button once the page is still; return the file. A file withdrawn by a page drawn anew: again."""
-    for last in (False, True):
-        idle(page)
-        with page.expect_download() as download:
-            page.get_by_role("button", name=name, exact=True).click()
-        path = folder / download.value.suggested_filename
-        try:
-            download.value.save_as(path)
-            return path
-        except Error:
-            if last:
-                raise
 
 
 def press_train(page: Page, url: str) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from e2e_studio import saved
 from playwright.sync_api import expect
 
 from studio.runs import rendering
@@ -12,7 +13,7 @@ RUNNING = 120_000
 """Milliseconds that forty small fits may take on a busy machine."""
 
 
-def test_a_claim_is_run_paused_and_evaluated(studio_url, page):
+def test_a_claim_is_run_paused_and_evaluated(studio_url, page, tmp_path):
     page.goto(f"{studio_url}/Papers?part=gbc-theorem-4.1")
     expect(page.get_by_role("heading", level=1, name="Papers")).to_be_visible()
     expect(page.locator(".st-key-claim")).to_contain_text("The paper claims")
@@ -26,12 +27,8 @@ def test_a_claim_is_run_paused_and_evaluated(studio_url, page):
     expect(verdict.get_by_role("heading")).to_contain_text("old")
     expect(verdict).to_contain_text("for, 0 against of", timeout=RUNNING)
     expect(page.locator(".js-plotly-plot").first).to_be_visible(timeout=RUNNING)
-    with page.expect_download(timeout=RUNNING) as cells:
-        page.get_by_role("button", name="Cells (CSV)").click(timeout=RUNNING)
-    assert cells.value.path().read_text().startswith("theorem,method,level,split")
+    assert saved(page, "Cells (CSV)", tmp_path).read_text().startswith("theorem,method,level,split")
     if not rendering.missing():
-        with page.expect_download(timeout=RUNNING) as image:
-            page.get_by_role("button", name="Figure (PNG)").click(timeout=RUNNING)
-        assert image.value.path().read_bytes().startswith(b"\x89PNG")
+        assert saved(page, "Figure (PNG)", tmp_path).read_bytes().startswith(b"\x89PNG")
     expect(page.get_by_test_id("stException")).to_have_count(0)
     assert page.foreign == []

@@ -10,7 +10,7 @@ import re
 
 import numpy as np
 import pytest
-from e2e_studio import TRAINING, idle, trained, use_files
+from e2e_studio import TRAINING, idle, saved, trained, use_files
 
 playwright = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed")
 expect = playwright.expect
@@ -165,11 +165,7 @@ def test_nothing_of_a_poisoned_project_runs_loads_or_links(studio_url, page, tmp
 def _exported(page, folder) -> None:
     """Check that no cell of the downloaded predictions is a formula."""
     page.get_by_role("tab", name="Take away").click()
-    with page.expect_download() as download:
-        page.get_by_role("button", name="Predictions (CSV)", exact=True).click()
-    path = folder / "predictions.csv"
-    download.value.save_as(path)
-    with path.open(encoding="utf-8", newline="") as file:
+    with saved(page, "Predictions (CSV)", folder).open(encoding="utf-8", newline="") as file:
         cells = [cell for row in csv.reader(file) for cell in row]
     formulas = [cell for cell in cells if re.match(r"[=+@\t\r]|-(?![\d.])", cell)]
     assert formulas == [] and any(cell.startswith("'=HYPERLINK") for cell in cells)
