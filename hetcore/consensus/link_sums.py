@@ -6,17 +6,32 @@ is the sum of the products, which takes nothing beside the graphs and reads as m
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
-__all__ = ["MOST_MERGED", "LinkSum", "ScaledLinks", "degrees", "linked_rows", "too_many"]
+from hetcore.kernels.csr import append_links, average_links, merge_links
+
+__all__ = [
+    "MOST_MERGED",
+    "LinkSum",
+    "ScaledLinks",
+    "SideBySide",
+    "count_links",
+    "degrees",
+    "linked_rows",
+    "nothing",
+    "times", "too_many",
+]
 
 MOST_MERGED = 50_000_000
 """Links of several graphs that are merged into one matrix."""
+MERGED_ROWS = 2000  # after which a merge of links asks whether to go on
+ONE_BY_ONE, CACHED, LEAST_BLOCK = 4, 8 << 20, 8  # columns; bytes of a block of columns, and how many it must have
 SOME = 1000  # rows that tell how many links several graphs have in common
 
 
@@ -39,7 +54,7 @@ class LinkSum:
         """Return the products with X (n, k), float32 or float64, of its type."""
         total = np.zeros_like(X)
         for each, factor in zip(self.links, self.factors):
-            found = each.astype(X.dtype, copy=False) @ X
+            found = times(each.astype(X.dtype, copy=False), X)
             found *= np.asarray(factor, X.dtype).reshape(-1, 1)
             total += found
         return total
@@ -88,9 +103,75 @@ class ScaledLinks:
         return found
 
 
+def nothing() -> None:
+    """Do nothing: work that nobody may end."""
+
+
+class SideBySide:
+    """Several graphs' links, merged once: what other weights of the graphs cost is one pass over the links.
+
+    Sums of matrices, one graph after another, took seconds for ninety graphs of 20,000 instances.
+
+    Parameters
+    ----------
+    links : sequence of (n, n) CSR array
+    over : sequence of (n,) float64
+        By which each graph's rows are divided; 0 leaves no weight.
+    go_on : callable, optional
+        Called before each graph, and now and then; what it raises ends the work.
+    """
+
+    def __init__(self, links: Sequence[Any], over: Sequence[NDArray], go_on: Callable[[], Any] = nothing) -> None:
+        starts = sum(each.indptr.astype(np.int64) for each in links)
+        ends, total, self.n = starts[:-1].copy(), int(starts[-1]), len(starts) - 1
+        indices, self._values, self._graphs = np.empty(total, np.int32), np.empty(total), np.empty(total, np.uint16)
+        for k, (each, by) in enumerate(zip(links, over)):
+            go_on()
+            append_links(each.indptr, each.indices, each.data, by, k, ends, indices, self._values, self._graphs)
+        self._starts, self._place = starts, np.empty(total, np.int32)
+        seen, indptr = np.full(self.n, -1, np.int32), np.zeros(self.n + 1, np.int32)
+        for first in range(0, self.n, MERGED_ROWS):
+            go_on()
+            merge_links(first, min(self.n, first + MERGED_ROWS), starts, indices, seen, indptr, self._place)
+        # merged in place: behind what has been read
+        self._indptr, self._indices = indptr, indices[: indptr[-1]].copy()
+
+    def _matrix(self, values: NDArray[np.float64]) -> Any:
+        return sparse.csr_array((values, self._indices, self._indptr), shape=(self.n, self.n))
+
+    def average(self, weights: NDArray[np.float64]) -> Any:
+        """Return the sum with the graphs weighed (q,), a CSR array (n, n): rows sum to 1, or 0 without weight."""
+        found = np.zeros(self._indices.size)
+        average_links(self._starts, self._place, self._values, self._graphs, weights, self._indptr, found)
+        return self._matrix(found)
+
+    def total(self) -> Any:
+        """Return the sum, a CSR array (n, n)."""
+        return self._matrix(np.bincount(self._place, self._values, self._indices.size))
+
+
 def too_many(links: Iterable[Any]) -> bool:
     """Return whether graphs have more links than are merged into one matrix."""
     return sum(each.nnz for each in links) > MOST_MERGED
+
+
+def times(links: Any, X: NDArray) -> NDArray:
+    """Return links (n, n) @ X (n, k), some columns at a time where the processor's cache then holds them: same bits."""
+    n, k = X.shape
+    # a column alone is summed up in a register
+    some = 1 if k <= ONE_BY_ONE else CACHED // max(1, n * X.itemsize)
+    if k == 1 or some >= k or (some < LEAST_BLOCK and some != 1):
+        return links @ X
+    found = np.empty_like(X)
+    for first in range(0, k, some):
+        block = slice(first, first + some)
+        found[:, block] = links @ np.ascontiguousarray(X[:, block])
+    return found
+
+
+def count_links(links: Any) -> int:
+    """Return how many entries links, a CSR array (n, n) or a LinkSum, have."""
+    return sum(each.nnz for each in links.links) if isinstance(links, LinkSum) else links.nnz
 
 
 def linked_rows(links: Any) -> NDArray[np.bool_]:

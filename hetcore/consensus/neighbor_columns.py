@@ -17,7 +17,7 @@ import polars as pl
 from numpy.typing import NDArray
 from scipy import sparse
 
-from hetcore.consensus.link_sums import LinkSum, ScaledLinks, linked_rows
+from hetcore.consensus.link_sums import LinkSum, ScaledLinks, linked_rows, times
 from hetcore.data import Graph, HetData
 from hetcore.data.identity import positions
 from hetcore.data.splits import dealt_in_order
@@ -104,7 +104,8 @@ def symmetric(links: Any, loops: bool) -> Any:
     weight = float(links.data.mean()) if links.nnz else 1.0
     links = links + weight * sparse.eye_array(links.shape[0]) if loops else links
     root = _inverse_root(np.asarray(links.sum(axis=1)).ravel())
-    return (sparse.diags_array(root) @ links @ sparse.diags_array(root)).tocsr()
+    values = np.repeat(root, np.diff(links.indptr)) * links.data * root[links.indices]
+    return sparse.csr_array((values, links.indices, links.indptr), shape=links.shape)
 
 
 def _inverse_root(degree: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -142,8 +143,8 @@ def _write_columns(links: Any, spreading: Any, labels: KnownLabels, folds: list[
     # the last column of a fold counts, so that sums and counts travel together
     given = [np.column_stack([labels.codes * each[:, None], each.astype(np.float64)]) for each in seen]
     given_labels = np.hstack(given)
-    one = links @ given_labels
-    two, spread = links @ one, _spread(spreading, given_labels)
+    one = times(links, given_labels)
+    two, spread = times(links, one), _spread(spreading, given_labels)
     linked, width = linked_rows(links), given[0].shape[1]
     for place, fold in enumerate(folds):
         rows, own = np.flatnonzero((labels.fold == fold) & linked), slice(place * width, (place + 1) * width)
@@ -154,7 +155,7 @@ def _spread(links: Any, given: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return labels (n, k) that spread over links (n, n) from those that are given, fewer with each step."""
     spread = given
     for _ in range(SPREAD_STEPS):
-        spread = SPREAD_SHARE * (links @ spread) + (1.0 - SPREAD_SHARE) * given
+        spread = SPREAD_SHARE * times(links, spread) + (1.0 - SPREAD_SHARE) * given
     return spread
 
 
@@ -294,7 +295,8 @@ def feature_means(links: Any, X: NDArray) -> NDArray[np.float32]:
     """Return the means (n, d) of the neighbours' known values of X (n, d), weighted by the links; NaN over none."""
     known = ~np.isnan(X)
     # float64: sums of many float32 lose digits
-    total, count = links @ np.where(known, X, 0.0).astype(np.float64), links @ known.astype(np.float64)
+    total = times(links, np.where(known, X, 0.0).astype(np.float64))
+    count = times(links, known.astype(np.float64))
     means = np.divide(total, count, out=np.full(X.shape, np.nan), where=count > FAINT)
     return means.astype(np.float32)
 

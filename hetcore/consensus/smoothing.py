@@ -17,9 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from hetcore.consensus.link_sums import LinkSum, degrees, linked_rows, too_many
+from hetcore.consensus.link_sums import LinkSum, SideBySide, degrees, linked_rows, nothing, times, too_many
 from hetcore.consensus.neighbor_columns import walk
-from hetcore.kernels.csr import append_links, merge_links
 from hetcore.weights import self_normalised
 
 __all__ = ["LinkBlend", "Pairs", "graph_weights", "smoothed"]
@@ -28,11 +27,6 @@ MOST_SWEEPS, CLOSE = 10, 0.01  # sweeps shrink the error to this share, or end
 GRAPH_SHARPNESS = 3.0
 SURE = 3.0  # standard errors that linked instances must be closer than others, for a graph to count
 MOST_PAIRS = 50_000
-MERGED_ROWS = 2000  # after which a merge of links asks whether to go on
-
-
-def _nothing() -> None:
-    """Do nothing: work that nobody may end."""
 
 
 class Pairs(NamedTuple):
@@ -77,9 +71,11 @@ class LinkBlend:
     """
 
     def __init__(self, links: Mapping[str, Any]) -> None:
-        self.links, self._alone = links, {}
+        self.links = links
+        self._alone: dict[str, Any] = {}
+        self._several: dict[tuple[str, ...], SideBySide] = {}
 
-    def of(self, weights: Mapping[str, float], go_on: Callable[[], Any] = _nothing) -> Any:
+    def of(self, weights: Mapping[str, float], go_on: Callable[[], Any] = nothing) -> Any:
         """Return the average over neighbours as a matrix (n, n): rows sum to 1, or are 0 without a link of weight.
 
         Parameters
@@ -101,33 +97,18 @@ class LinkBlend:
                 self._alone = {name: walk(used[name].astype(np.float64))}
             return self._alone[name]
         if too_many(used.values()):
-            return _side_by_side(used, weights)
-        return _merged(used, weights, go_on)
-
-
-def _merged(links: Mapping[str, Any], weights: Mapping[str, float], go_on: Callable[[], Any]) -> Any:
-    """Return the weighted average of several graphs' averages over neighbours: each row's links side by side, merged.
-
-    Sums of matrices, one graph after another, took seconds for ninety graphs of 20,000 instances.
-    """
-    starts = sum(each.indptr.astype(np.int64) for each in links.values())
-    n, total = len(starts) - 1, int(starts[-1])
-    ends, indices, values = starts[:-1].copy(), np.empty(total, np.int32), np.empty(total)
-    for name, each in links.items():
+            return _unmerged(used, weights)
+        names = tuple(used)
+        # the last ones only: mostly the same graphs have weight
+        if names not in self._several:
+            self._several.clear()
+            several = list(used.values())
+            self._several[names] = SideBySide(several, [degrees(each) for each in several], go_on)
         go_on()
-        append_links(each.indptr, each.indices, each.data, float(weights[name]), ends, indices, values)
-    places, indptr = np.full(n, -1, np.int64), np.zeros(n + 1, np.int64)
-    merged, found = np.empty(total, np.int32), np.empty(total)
-    for first in range(0, n, MERGED_ROWS):
-        go_on()
-        merge_links(first, min(n, first + MERGED_ROWS), starts, indices, values, places, indptr, merged, found)
-    go_on()
-    # 32 bits, which hold every graph's links: of 64 the neighbours would be copied to 64 too. And views, no copies
-    indptr = indptr.astype(np.int32) if total < 2**31 else indptr
-    return sparse.csr_array((found[: indptr[-1]], merged[: indptr[-1]], indptr), shape=(n, n))
+        return self._several[names].average(np.array([weights[name] for name in names]))
 
 
-def _side_by_side(links: Mapping[str, Any], weights: Mapping[str, float]) -> LinkSum:
+def _unmerged(links: Mapping[str, Any], weights: Mapping[str, float]) -> LinkSum:
     """Return the weighted average of several graphs' averages over neighbours, their links left where they are."""
     degree = {name: degrees(each) for name, each in links.items()}
     total = sum(weights[name] * (each > 0) for name, each in degree.items())
@@ -139,7 +120,7 @@ def _side_by_side(links: Mapping[str, Any], weights: Mapping[str, float]) -> Lin
 
 def smoothed(
     blend: Any, scores: NDArray, lambda1: float, known: NDArray[np.bool_], working: NDArray,
-    *, go_on: Callable[[], Any] = _nothing,
+    *, go_on: Callable[[], Any] = nothing,
 ) -> NDArray[np.float64]:  # fmt: skip
     """Return e (n, k) for scores E (n, k); neighbours that are `known` (n,) count with `working` (n, k).
 
@@ -153,7 +134,7 @@ def smoothed(
     for _ in range(min(MOST_SWEEPS, sweeps)):
         go_on()
         # labelled neighbours count with their labels, in each sweep
-        near = blend @ np.where(known[:, None], working, now)
+        near = times(blend, np.where(known[:, None], working, now))
         now = np.where(linked, (scores + lambda1 * near) / (1.0 + lambda1), scores)
     return now
 

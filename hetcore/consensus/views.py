@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from hetcore.checks import finite
-from hetcore.consensus.link_sums import LinkSum, degrees, linked_rows, too_many
+from hetcore.consensus.link_sums import LinkSum, SideBySide, count_links, degrees, linked_rows, times, too_many
 from hetcore.consensus.neighbor_columns import (
     KnownLabels,
     NearestRows,
@@ -37,7 +37,7 @@ from hetcore.consensus.neighbor_columns import (
 )
 from hetcore.consensus.outputs import Outputs
 from hetcore.consensus.recall import MEMORY, held_views, hold_views, key_of, key_of_tables
-from hetcore.consensus.table_columns import MOST_GRAPHS, Projection, TableColumns, TableEncoding, Tables
+from hetcore.consensus.table_columns import MOST_GRAPHS, Projection, TableColumns, TableEncoding, Tables, principal
 from hetcore.consensus.table_views import NEAR, DataView, TableView, View
 from hetcore.data import HetData
 from hetcore.errors import DataError
@@ -52,6 +52,7 @@ __all__ = [
 
 ALL_GRAPHS, ALL_TABLES = "all graphs", "all tables"
 LEARNERS = ("trees", "kernel", "linear")
+MOST_SUMS, FEWEST_AVERAGED = 1_000_000_000, 32  # links times columns that are averaged over a graph; columns at least
 SEEN_LACKING = 5  # labelled rows without a table or link, or one in 20, from which a view of several may lack it
 
 
@@ -231,8 +232,8 @@ class ViewColumns(Stored):
             near_labels = label_columns(among, labels)
             made |= self._label_matrices(name, present[place], near_labels, learn=learn)
             smoothing = symmetric(among, loops=True)
-            columns = tables.joined_linear
-            averaged = smoothing @ (smoothing @ columns)
+            columns = self._fewer(name, among, tables.joined_linear, learn)
+            averaged = times(smoothing, times(smoothing, columns))
             # before the next graph's are made
             averaged = averaged.astype(columns.dtype, copy=False)
             del smoothing
@@ -254,6 +255,15 @@ class ViewColumns(Stored):
         columns = np.hstack([tables.joined, graphs]), smooth, linear
         return made | {("joined and graphs", learner): (covers, X) for learner, X in zip(LEARNERS, columns)}
 
+    def _fewer(self, name: str, links: Any, X: NDArray, learn: bool) -> NDArray:
+        """Return the columns X (n, d) to average over a graph: of very many links components of them (n, r)."""
+        key, rank = f"columns for {name}", max(FEWEST_AVERAGED, MOST_SUMS // max(1, count_links(links)))
+        if learn and rank < X.shape[1]:
+            # as they are: scaled already, or words, of which 0 stays 0
+            width = X.shape[1]
+            self.scales[key] = Projection(np.zeros(width), np.ones(width), components=principal(X, rank))
+        return self.scales[key](X) if key in self.scales else X
+
     def _label_matrices(
         self, name: str, linked: NDArray[np.bool_], near_labels: NDArray, *, learn: bool
     ) -> dict[tuple[str, str], tuple[NDArray, NDArray]]:
@@ -270,10 +280,11 @@ class ViewColumns(Stored):
         several = [data.graphs[each].adjacency() for each in have] if len(have) > 1 else []
         if too_many(several):
             return LinkSum(several, [1.0 / chosen[each] for each in have])
-        total = sparse.csr_array((data.n, data.n), dtype=np.float64)
-        for each in have:
-            total = total + data.graphs[each].adjacency().astype(np.float64) / chosen[each]
-        return total.tocsr()
+        if several:
+            return SideBySide(several, [np.full(data.n, chosen[each]) for each in have]).total()
+        if not have:
+            return sparse.csr_array((data.n, data.n), dtype=np.float64)
+        return data.graphs[have[0]].adjacency().astype(np.float64) / chosen[have[0]]
 
     def width(self, view: View, k: int) -> int:
         """Return how many columns a view has for k scores a row."""

@@ -94,38 +94,37 @@ def _neighbor_sums(indptr, indices, weights, values, neighbor_weights):
 neighbor_sums = kernel(_neighbor_sums)
 
 
-def _append_links(indptr, indices, weights, share, ends, all_indices, values):
-    """Write a graph's average over the neighbours behind what stands in each row already.
+def _append_links(indptr, indices, weights, over, graph, ends, all_indices, values, graphs):
+    """Write a graph's links, each row's over a number of its own, behind what stands in the row already.
 
     Parameters
     ----------
     indptr : (n + 1,) int32
     indices : (e,) int32
     weights : (e,) float32
-        Not negative.
-    share : float
-        By which the average is multiplied.
+    over : (n,) float64
+        By which the row's weights are divided; 0 leaves none.
+    graph : int
     ends : (n,) int64
         Where each row goes on; moved by the links that are written.
     all_indices : (E,) int32
     values : (E,) float64
+    graphs : (E,) uint16
+        Receive neighbours, weights and which graph they are of.
     """
     for i in range(indptr.shape[0] - 1):
-        total = 0.0
-        for e in range(indptr[i], indptr[i + 1]):
-            total += weights[e]
-        scale = share / total if total > 0.0 else 0.0
         for e in range(indptr[i], indptr[i + 1]):
             all_indices[ends[i]] = indices[e]
-            values[ends[i]] = scale * weights[e]
+            values[ends[i]] = weights[e] / over[i] if over[i] != 0.0 else 0.0
+            graphs[ends[i]] = graph
             ends[i] += 1
 
 
 append_links = kernel(_append_links, allocates=False)
 
 
-def _merge_links(first, last, starts, indices, values, places, indptr, merged, weights):
-    """Add up a row's links to the same neighbour, and make the row sum to 1, for the rows from `first` to `last`.
+def _merge_links(first, last, starts, indices, seen, indptr, place):
+    """Count each row's links to the same neighbour as one, for the rows from `first` to `last`.
 
     Parameters
     ----------
@@ -134,30 +133,56 @@ def _merge_links(first, last, starts, indices, values, places, indptr, merged, w
     starts : (n + 1,) int64
         Where each row begins.
     indices : (E,) int32
-    values : (E,) float64
-    places : (n,) int64
-        -1 before the first row: where the neighbour was written last.
-    indptr : (n + 1,) int64, merged : (E,) int32, weights : (E,) float64
-        Receive the rows, neighbours in the order of their first link.
+        Receives the merged links' neighbours in the order of their first link, from the front on.
+    seen : (n,) int32
+        -1 before the first row: which merged link was the neighbour's last.
+    indptr : (n + 1,) int32, place : (E,) int32
+        Receive where each row's merged links begin, and which of them each link is.
     """
     for i in range(first, last):
         begin = end = indptr[i]
-        total = 0.0
         for e in range(starts[i], starts[i + 1]):
             j = indices[e]
-            total += values[e]
             # a place before this row's is of another row
-            if places[j] >= begin:
-                weights[places[j]] += values[e]
-            else:
-                places[j], merged[end], weights[end] = end, j, values[e]
+            if seen[j] < begin:
+                seen[j], indices[end] = end, j
                 end += 1
-        for e in range(begin, end):
-            weights[e] /= total if total > 0.0 else 1.0
+            place[e] = seen[j]
         indptr[i + 1] = end
 
 
 merge_links = kernel(_merge_links, allocates=False)
+
+
+def _average_links(starts, place, values, graphs, shares, indptr, averages):
+    """Weigh each row's links by the shares of their graphs, add up those that are one; rows sum to 1, or 0.
+
+    Parameters
+    ----------
+    starts : (n + 1,) int64
+    place : (E,) int32
+        Which of the merged links each is.
+    values : (E,) float64
+        Not negative.
+    graphs : (E,) uint16
+    shares : (q,) float64
+        Of the graphs, not negative.
+    indptr : (n + 1,) int32
+        Where each row's merged links begin.
+    averages : (M,) float64
+        Receives their weights; 0 before.
+    """
+    for i in range(indptr.shape[0] - 1):
+        total = 0.0
+        for e in range(starts[i], starts[i + 1]):
+            weight = values[e] * shares[graphs[e]]
+            averages[place[e]] += weight
+            total += weight
+        for e in range(indptr[i], indptr[i + 1]):
+            averages[e] /= total if total > 0.0 else 1.0
+
+
+average_links = kernel(_average_links, allocates=False)
 
 
 def _cross_products(start, end, weights, values, orders):

@@ -101,6 +101,9 @@ def test_links_of_several_graphs_are_blended_by_their_weights(n_graphs):
     total = sum(weights[name] * each for name, each in zip(links, averages))
     assert_allclose(found.toarray(), total / np.maximum(total.sum(axis=1, keepdims=True), 1e-9), rtol=1e-6)
     assert found.nnz == np.count_nonzero(total)
+    # graphs that are weighed alike once more, and another set of them
+    assert_allclose(blend.of(weights).toarray(), found.toarray())
+    assert_allclose(blend.of(weights | {"g0": 0.0}).sum(axis=1).max(), n_graphs > 1)
     assert blend.of(dict.fromkeys(weights, 0.0)).nnz == 0
 
 

@@ -50,20 +50,23 @@ def test_sums_over_neighbors(graph, n_columns, share):
     np.testing.assert_allclose(ours[1], twin[1], rtol=1e-12)
 
 
-def test_links_of_graphs_side_by_side_and_merged(graph):
+def test_links_of_graphs_side_by_side_merged_and_averaged(graph):
     n, found = len(graph[0]) - 1, []
     # the same graph twice, so that there is something to merge
     starts = 2 * graph[0].astype(np.int64)
     for module in (csr, naive_csr):
         ends, indices, values = starts[:-1].copy(), np.zeros(starts[-1], np.int32), np.zeros(starts[-1])
-        for share in (0.25, 0.5):
-            module.append_links(*graph, share, ends, indices, values)
-        places, indptr = np.full(n, -1), np.zeros(n + 1, np.int64)
-        merged, weights = np.zeros(starts[-1], np.int32), np.zeros(starts[-1])
-        for first, last in ((0, n // 2), (n // 2, n)):
-            module.merge_links(first, last, starts, indices, values, places, indptr, merged, weights)
+        graphs = np.zeros(starts[-1], np.uint16)
+        for k, over in enumerate((np.full(n, 0.25), np.arange(n) % 3.0)):
+            module.append_links(*graph, over, k, ends, indices, values, graphs)
         np.testing.assert_array_equal(ends, starts[1:])
-        found.append((indices, values, indptr, merged[: indptr[-1]], weights[: indptr[-1]]))
+        appended, indptr, place = indices.copy(), np.zeros(n + 1, np.int32), np.zeros(starts[-1], np.int32)
+        seen = np.full(n, -1, np.int32)
+        for first, last in ((0, n // 2), (n // 2, n)):
+            module.merge_links(first, last, starts, indices, seen, indptr, place)
+        averages = np.zeros(indptr[-1])
+        module.average_links(starts, place, values, graphs, np.array([0.3, 0.7]), indptr, averages)
+        found.append((appended, values, graphs, indices[: indptr[-1]], indptr, place, averages))
     for ours, twin in zip(*found):
         np.testing.assert_allclose(ours, twin, rtol=1e-12)
 

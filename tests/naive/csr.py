@@ -19,22 +19,29 @@ def neighbor_sums(indptr, indices, weights, values, neighbor_weights):
     return sums, totals
 
 
-def append_links(indptr, indices, weights, share, ends, all_indices, values):
+def append_links(indptr, indices, weights, over, graph, ends, all_indices, values, graphs):
     for i in range(len(indptr) - 1):
-        own = slice(indptr[i], indptr[i + 1])
-        size, mass = indptr[i + 1] - indptr[i], weights[own].astype(float)
-        all_indices[ends[i] : ends[i] + size] = indices[own]
-        values[ends[i] : ends[i] + size] = share * mass / mass.sum() if mass.sum() > 0 else 0.0
+        own, size = slice(indptr[i], indptr[i + 1]), indptr[i + 1] - indptr[i]
+        to = slice(ends[i], ends[i] + size)
+        all_indices[to], graphs[to] = indices[own], graph
+        values[to] = weights[own].astype(float) / over[i] if over[i] else 0.0
         ends[i] += size
 
 
-def merge_links(first, last, starts, indices, values, places, indptr, merged, weights):
+def merge_links(first, last, starts, indices, seen, indptr, place):
     for i in range(first, last):
-        own = slice(starts[i], starts[i + 1])
-        found = {j: values[own][indices[own] == j].sum() for j in dict.fromkeys(indices[own].tolist())}
-        indptr[i + 1] = indptr[i] + len(found)
-        merged[indptr[i] : indptr[i + 1]] = list(found)
-        weights[indptr[i] : indptr[i + 1]] = np.array(list(found.values())) / (sum(found.values()) or 1.0)
+        own = indices[starts[i] : starts[i + 1]].tolist()
+        merged = list(dict.fromkeys(own))
+        place[starts[i] : starts[i + 1]] = [indptr[i] + merged.index(j) for j in own]
+        indptr[i + 1] = indptr[i] + len(merged)
+        indices[indptr[i] : indptr[i + 1]] = merged
+
+
+def average_links(starts, place, values, graphs, shares, indptr, averages):
+    np.add.at(averages, place, values * shares[graphs])
+    for i in range(len(indptr) - 1):
+        own = slice(indptr[i], indptr[i + 1])
+        averages[own] /= averages[own].sum() or 1.0
 
 
 def cross_products(start, end, weights, values, orders):
