@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from hetcore.kernels.csr import append_links, average_links, merge_links
+from hetcore.kernels.csr import append_links, merge_links, weigh_links
+from hetcore.numerics import narrowed
 
 __all__ = [
     "MOST_MERGED",
@@ -25,13 +26,14 @@ __all__ = [
     "degrees",
     "linked_rows",
     "nothing",
-    "times", "too_many",
+    "times",
+    "too_many",
 ]
 
-MOST_MERGED = 50_000_000
+MOST_MERGED = 20_000_000
 """Links of several graphs that are merged into one matrix."""
 MERGED_ROWS = 2000  # after which a merge of links asks whether to go on
-ONE_BY_ONE, CACHED, LEAST_BLOCK = 4, 8 << 20, 8  # columns; bytes of a block of columns, and how many it must have
+ONE_BY_ONE = 4  # columns: so few are faster one by one
 SOME = 1000  # rows that tell how many links several graphs have in common
 
 
@@ -50,12 +52,18 @@ class LinkSum:
     links: Sequence[Any]
     factors: Sequence[float | NDArray[np.float64]]
 
+    @property
+    def dtype(self) -> np.dtype:
+        """The type of the links, which products are made in."""
+        return self.links[0].dtype
+
     def __matmul__(self, X: NDArray) -> NDArray:
         """Return the products with X (n, k), float32 or float64, of its type."""
-        total = np.zeros_like(X)
+        # of another type each graph would be copied for each product
+        total, narrow = np.zeros_like(X), X.astype(self.dtype, copy=False)
         for each, factor in zip(self.links, self.factors):
-            found = times(each.astype(X.dtype, copy=False), X)
-            found *= np.asarray(factor, X.dtype).reshape(-1, 1)
+            found = times(each, narrow)
+            found *= np.asarray(factor, found.dtype).reshape(-1, 1)
             total += found
         return total
 
@@ -123,8 +131,9 @@ class SideBySide:
 
     def __init__(self, links: Sequence[Any], over: Sequence[NDArray], go_on: Callable[[], Any] = nothing) -> None:
         starts = sum(each.indptr.astype(np.int64) for each in links)
-        ends, total, self.n = starts[:-1].copy(), int(starts[-1]), len(starts) - 1
-        indices, self._values, self._graphs = np.empty(total, np.int32), np.empty(total), np.empty(total, np.uint16)
+        ends, total, self.n, self._n_graphs = starts[:-1].copy(), int(starts[-1]), len(starts) - 1, len(links)
+        indices, self._graphs = np.empty(total, np.int32), np.empty(total, np.uint16)
+        self._values = np.empty(total, np.float32)
         for k, (each, by) in enumerate(zip(links, over)):
             go_on()
             append_links(each.indptr, each.indices, each.data, by, k, ends, indices, self._values, self._graphs)
@@ -136,18 +145,21 @@ class SideBySide:
         # merged in place: behind what has been read
         self._indptr, self._indices = indptr, indices[: indptr[-1]].copy()
 
+    def _weighed(self, shares: NDArray[np.float64], to_one: bool) -> NDArray[np.float64]:
+        found = np.zeros(self._indices.size)
+        weigh_links(self._starts, self._place, self._values, self._graphs, shares, self._indptr, found, to_one)
+        return found
+
     def _matrix(self, values: NDArray[np.float64]) -> Any:
         return sparse.csr_array((values, self._indices, self._indptr), shape=(self.n, self.n))
 
     def average(self, weights: NDArray[np.float64]) -> Any:
         """Return the sum with the graphs weighed (q,), a CSR array (n, n): rows sum to 1, or 0 without weight."""
-        found = np.zeros(self._indices.size)
-        average_links(self._starts, self._place, self._values, self._graphs, weights, self._indptr, found)
-        return self._matrix(found)
+        return self._matrix(self._weighed(weights, True))
 
     def total(self) -> Any:
-        """Return the sum, a CSR array (n, n)."""
-        return self._matrix(np.bincount(self._place, self._values, self._indices.size))
+        """Return the sum, a CSR array (n, n), of very many links in float32."""
+        return self._matrix(narrowed(self._weighed(np.ones(self._n_graphs), False)))
 
 
 def too_many(links: Iterable[Any]) -> bool:
@@ -156,17 +168,10 @@ def too_many(links: Iterable[Any]) -> bool:
 
 
 def times(links: Any, X: NDArray) -> NDArray:
-    """Return links (n, n) @ X (n, k), some columns at a time where the processor's cache then holds them: same bits."""
-    n, k = X.shape
-    # a column alone is summed up in a register
-    some = 1 if k <= ONE_BY_ONE else CACHED // max(1, n * X.itemsize)
-    if k == 1 or some >= k or (some < LEAST_BLOCK and some != 1):
+    """Return links (n, n) @ X (n, k); few columns one by one, for one alone is summed up in a register: same bits."""
+    if not (sparse.issparse(links) and 1 < X.shape[1] <= ONE_BY_ONE):
         return links @ X
-    found = np.empty_like(X)
-    for first in range(0, k, some):
-        block = slice(first, first + some)
-        found[:, block] = links @ np.ascontiguousarray(X[:, block])
-    return found
+    return np.stack([links @ column for column in np.ascontiguousarray(X.T)], axis=1)
 
 
 def count_links(links: Any) -> int:

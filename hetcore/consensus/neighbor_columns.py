@@ -17,7 +17,7 @@ import polars as pl
 from numpy.typing import NDArray
 from scipy import sparse
 
-from hetcore.consensus.link_sums import LinkSum, ScaledLinks, linked_rows, times
+from hetcore.consensus.link_sums import LinkSum, ScaledLinks, degrees, linked_rows, times
 from hetcore.data import Graph, HetData
 from hetcore.data.identity import positions
 from hetcore.data.splits import dealt_in_order
@@ -101,11 +101,11 @@ def symmetric(links: Any, loops: bool) -> Any:
     if isinstance(links, LinkSum):
         loop = links.mean() if loops else 0.0
         return ScaledLinks(links, _inverse_root(links.degrees() + loop), loop)
-    weight = float(links.data.mean()) if links.nnz else 1.0
-    links = links + weight * sparse.eye_array(links.shape[0]) if loops else links
-    root = _inverse_root(np.asarray(links.sum(axis=1)).ravel())
+    weight = float(links.data.mean(dtype=np.float64)) if links.nnz else 1.0
+    links = links + weight * sparse.eye_array(links.shape[0], dtype=links.dtype) if loops else links
+    root = _inverse_root(degrees(links))
     values = np.repeat(root, np.diff(links.indptr)) * links.data * root[links.indices]
-    return sparse.csr_array((values, links.indices, links.indptr), shape=links.shape)
+    return sparse.csr_array((values.astype(links.dtype), links.indices, links.indptr), shape=links.shape)
 
 
 def _inverse_root(degree: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -142,7 +142,7 @@ def _write_columns(links: Any, spreading: Any, labels: KnownLabels, folds: list[
     seen = np.array([labels.known & (labels.fold != fold) for fold in folds])
     # the last column of a fold counts, so that sums and counts travel together
     given = [np.column_stack([labels.codes * each[:, None], each.astype(np.float64)]) for each in seen]
-    given_labels = np.hstack(given)
+    given_labels = np.hstack(given).astype(links.dtype)
     one = times(links, given_labels)
     two, spread = times(links, one), _spread(spreading, given_labels)
     linked, width = linked_rows(links), given[0].shape[1]
@@ -294,10 +294,11 @@ def _means(sums: NDArray) -> NDArray[np.float64]:
 def feature_means(links: Any, X: NDArray) -> NDArray[np.float32]:
     """Return the means (n, d) of the neighbours' known values of X (n, d), weighted by the links; NaN over none."""
     known = ~np.isnan(X)
-    # float64: sums of many float32 lose digits
-    total = times(links, np.where(known, X, 0.0).astype(np.float64))
-    count = times(links, known.astype(np.float64))
-    means = np.divide(total, count, out=np.full(X.shape, np.nan), where=count > FAINT)
+    # of the links' type, float64 but for very many: sums of float32 lose digits
+    total = times(links, np.where(known, X, 0.0).astype(links.dtype))
+    # all columns alike where nothing is missing
+    count = times(links, (known[:, :1] if known.all() else known).astype(links.dtype))
+    means = np.divide(total, count, out=np.full(X.shape, np.nan), where=np.broadcast_to(count > FAINT, X.shape))
     return means.astype(np.float32)
 
 

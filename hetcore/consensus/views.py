@@ -52,7 +52,7 @@ __all__ = [
 
 ALL_GRAPHS, ALL_TABLES = "all graphs", "all tables"
 LEARNERS = ("trees", "kernel", "linear")
-MOST_SUMS, FEWEST_AVERAGED = 1_000_000_000, 32  # links times columns that are averaged over a graph; columns at least
+MOST_SUMS, FEWEST_AVERAGED = 500_000_000, 32  # links times columns that are averaged over a graph; columns at least
 SEEN_LACKING = 5  # labelled rows without a table or link, or one in 20, from which a view of several may lack it
 
 

@@ -108,7 +108,7 @@ def _append_links(indptr, indices, weights, over, graph, ends, all_indices, valu
     ends : (n,) int64
         Where each row goes on; moved by the links that are written.
     all_indices : (E,) int32
-    values : (E,) float64
+    values : (E,) float32
     graphs : (E,) uint16
         Receive neighbours, weights and which graph they are of.
     """
@@ -154,35 +154,38 @@ def _merge_links(first, last, starts, indices, seen, indptr, place):
 merge_links = kernel(_merge_links, allocates=False)
 
 
-def _average_links(starts, place, values, graphs, shares, indptr, averages):
-    """Weigh each row's links by the shares of their graphs, add up those that are one; rows sum to 1, or 0.
+def _weigh_links(starts, place, values, graphs, shares, indptr, weighed, to_one):
+    """Weigh each row's links by the shares of their graphs, and add up those that are one.
 
     Parameters
     ----------
     starts : (n + 1,) int64
     place : (E,) int32
         Which of the merged links each is.
-    values : (E,) float64
+    values : (E,) float32
         Not negative.
     graphs : (E,) uint16
     shares : (q,) float64
         Of the graphs, not negative.
     indptr : (n + 1,) int32
         Where each row's merged links begin.
-    averages : (M,) float64
+    weighed : (M,) float64
         Receives their weights; 0 before.
+    to_one : bool
+        Whether a row's then sum to 1, where one is above 0.
     """
     for i in range(indptr.shape[0] - 1):
         total = 0.0
         for e in range(starts[i], starts[i + 1]):
             weight = values[e] * shares[graphs[e]]
-            averages[place[e]] += weight
+            weighed[place[e]] += weight
             total += weight
-        for e in range(indptr[i], indptr[i + 1]):
-            averages[e] /= total if total > 0.0 else 1.0
+        if to_one and total > 0.0:
+            for e in range(indptr[i], indptr[i + 1]):
+                weighed[e] /= total
 
 
-average_links = kernel(_average_links, allocates=False)
+weigh_links = kernel(_weigh_links, allocates=False)
 
 
 def _cross_products(start, end, weights, values, orders):

@@ -123,11 +123,12 @@ def _medians() -> None:
 def _graphs() -> None:
     pairs = np.array([0, 1, 2], np.int32), np.array([1, 0], np.int32), np.ones(2, np.float32)
     csr.neighbor_sums(*pairs, np.zeros((2, 1)), np.ones(2))
-    ends, indices, graphs, values = np.arange(2), np.zeros(2, np.int32), np.zeros(2, np.uint16), np.zeros(2)
+    ends, indices, graphs = np.arange(2), np.zeros(2, np.int32), np.zeros(2, np.uint16)
+    values = np.zeros(2, np.float32)
     csr.append_links(*pairs, np.ones(2), 0, ends, indices, values, graphs)
     starts, indptr, place = np.arange(3), np.zeros(3, np.int32), np.zeros(2, np.int32)
     csr.merge_links(0, 2, starts, indices, np.full(2, -1, np.int32), indptr, place)
-    csr.average_links(starts, place, values, graphs, np.ones(1), indptr, np.zeros(2))
+    csr.weigh_links(starts, place, values, graphs, np.ones(1), indptr, np.zeros(2), True)
 
 
 def _weights() -> None:

@@ -55,7 +55,7 @@ def test_links_of_graphs_side_by_side_merged_and_averaged(graph):
     # the same graph twice, so that there is something to merge
     starts = 2 * graph[0].astype(np.int64)
     for module in (csr, naive_csr):
-        ends, indices, values = starts[:-1].copy(), np.zeros(starts[-1], np.int32), np.zeros(starts[-1])
+        ends, indices, values = starts[:-1].copy(), np.zeros(starts[-1], np.int32), np.zeros(starts[-1], np.float32)
         graphs = np.zeros(starts[-1], np.uint16)
         for k, over in enumerate((np.full(n, 0.25), np.arange(n) % 3.0)):
             module.append_links(*graph, over, k, ends, indices, values, graphs)
@@ -64,11 +64,12 @@ def test_links_of_graphs_side_by_side_merged_and_averaged(graph):
         seen = np.full(n, -1, np.int32)
         for first, last in ((0, n // 2), (n // 2, n)):
             module.merge_links(first, last, starts, indices, seen, indptr, place)
-        averages = np.zeros(indptr[-1])
-        module.average_links(starts, place, values, graphs, np.array([0.3, 0.7]), indptr, averages)
-        found.append((appended, values, graphs, indices[: indptr[-1]], indptr, place, averages))
+        sums, averages = np.zeros(indptr[-1]), np.zeros(indptr[-1])
+        for weighed, to_one in ((sums, False), (averages, True)):
+            module.weigh_links(starts, place, values, graphs, np.array([0.3, 0.7]), indptr, weighed, to_one)
+        found.append((appended, values, graphs, indices[: indptr[-1]], indptr, place, sums, averages))
     for ours, twin in zip(*found):
-        np.testing.assert_allclose(ours, twin, rtol=1e-12)
+        np.testing.assert_allclose(ours, twin, rtol=1e-12 if ours.dtype == np.float64 else 1e-6)
 
 
 def test_weights_of_zero_do_not_count():

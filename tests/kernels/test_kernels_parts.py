@@ -107,7 +107,7 @@ class Recorded(np.ndarray):
         return float(np.asarray(self)[i])
 
 
-STEPS = [([1, 2], 4), ([1, 10], 5), ([1e-3, 1e3], 12), ([1e-3, 1, 2, 3, 1000], 9), (range(1, 90), 5), ([2, 2, 2], 1)]
+STEPS = [([1, 2], 4), ([1, 10], 5), ([1e-3, 1e3], 13), ([1e-3, 1, 2, 3, 1000], 9), (range(1, 90), 5), ([2, 2, 2], 1)]
 
 
 @pytest.mark.parametrize(("losses", "steps"), STEPS)

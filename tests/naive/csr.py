@@ -37,11 +37,11 @@ def merge_links(first, last, starts, indices, seen, indptr, place):
         indices[indptr[i] : indptr[i + 1]] = merged
 
 
-def average_links(starts, place, values, graphs, shares, indptr, averages):
-    np.add.at(averages, place, values * shares[graphs])
-    for i in range(len(indptr) - 1):
+def weigh_links(starts, place, values, graphs, shares, indptr, weighed, to_one):
+    np.add.at(weighed, place, values * shares[graphs])
+    for i in range(len(indptr) - 1 if to_one else 0):
         own = slice(indptr[i], indptr[i + 1])
-        averages[own] /= averages[own].sum() or 1.0
+        weighed[own] /= weighed[own].sum() or 1.0
 
 
 def cross_products(start, end, weights, values, orders):
