@@ -53,6 +53,7 @@ __all__ = [
 ALL_GRAPHS, ALL_TABLES = "all graphs", "all tables"
 LEARNERS = ("trees", "kernel", "linear")
 MOST_SUMS, FEWEST_AVERAGED = 500_000_000, 32  # links times columns that are averaged over a graph; columns at least
+FEWER = "components "  # before the name of the columns that are averages of these
 SEEN_LACKING = 5  # labelled rows without a table or link, or one in 20, from which a view of several may lack it
 
 
@@ -257,7 +258,7 @@ class ViewColumns(Stored):
 
     def _fewer(self, name: str, links: Any, X: NDArray, learn: bool) -> NDArray:
         """Return the columns X (n, d) to average over a graph: of very many links components of them (n, r)."""
-        key, rank = f"columns for {name}", max(FEWEST_AVERAGED, MOST_SUMS // max(1, count_links(links)))
+        key, rank = f"{FEWER}smoothed over {name}", max(FEWEST_AVERAGED, MOST_SUMS // max(1, count_links(links)))
         if learn and rank < X.shape[1]:
             # as they are: scaled already, or words, of which 0 stays 0
             width = X.shape[1]
@@ -294,6 +295,8 @@ class ViewColumns(Stored):
         joined = sum(tables.widths().values()) if trees else tables.n_columns if linear else tables.smooth_width
         if view.columns.startswith(NEAR):
             return 3 * k
+        if (fewer := self.scales.get(FEWER + view.columns)) is not None:
+            return fewer.components.shape[1]
         if not view.tables:
             return near_labels if trees else near_labels - 3
         if view.columns == "joined and graphs":

@@ -18,7 +18,7 @@ from hetcore.forest import Forest
 from hetcore.schema import Array, block, prefixed
 from hetcore.transfer.candidates import LinearMachine, TreeMachine
 from hetcore.transfer.learners import TreeVotes
-from hetcore.transfer.linear_learner import MOST_COMPONENTS, LinearVotes, Projection
+from hetcore.transfer.linear_learner import MOST_PLAIN, LinearVotes, Projection
 from hetcore.transfer.together import BothVotes
 
 __all__ = ["ClassLabels", "Machines", "VoteSums", "kind_of"]
@@ -95,7 +95,7 @@ def _tree_votes(blocks: list[dict], arrays: Mapping[str, NDArray], sizes: dict[s
 def _linear_votes(blocks: list[dict], arrays: Mapping[str, NDArray], sizes: dict[str, int]) -> list[LinearVotes]:
     projection = Projection._read({}, arrays, sizes)
     # fewer columns than components were never rotated
-    if sizes["d"] <= MOST_COMPONENTS and projection.rotates:
+    if sizes["d"] <= MOST_PLAIN and projection.rotates:
         raise ModelFileError("The projection of the model file is none of its columns: save the model again.")
     m = sizes["m"] + 1
     found = [(Array("T m").read(each, "machines", {"m": m}), Array("T").read(each, "scales")) for each in blocks]

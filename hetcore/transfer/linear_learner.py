@@ -8,10 +8,16 @@ z are the standardised columns (missing: 0), cut to their leading principal comp
     sum_i u_i = (sum_i w_i)^2 / sum_i w_i^2                                                    (Kish 1965)
 
 so that a fit of which one row has all the weight is as strongly regularised as a fit to one row.
+
+C is 0.1 for few columns. Of more, C has the least generalised cross-validation of ridge regression in the sources, each
+by itself, for the rule of one may be the opposite of another's; the target's labels are not asked:
+
+    sum over sources s and classes k of  n_s ln( n_s RSS_sk / (n_s - 1 - df_s)^2 )      (Golub, Heath, Wahba 1979)
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -23,9 +29,11 @@ from hetcore.transfer.learners import kish
 
 __all__ = ["LinearLearner", "LinearVotes", "Projection"]
 
-MOST_COMPONENTS = 100
+MOST_COMPONENTS = 200
+MOST_PLAIN = 100  # columns that were never cut, also in files of before
 LARGEST = 1e100  # of a cell: what is beyond becomes its end
-COST = 0.1  # C; see docs/transfer.md for what else was tried
+COST, FEW_COLUMNS = 0.1, 30  # C, and of how many columns; see docs/transfer.md for what else was tried
+COSTS = (0.1, 0.03, 0.01, 0.003, 0.001, 0.0003)  # of more
 
 
 @dataclass(frozen=True)
@@ -85,6 +93,28 @@ def principal_axes(Z: NDArray, most: int) -> NDArray[np.float64]:
     return Z.T @ (vectors[:, used] / np.sqrt(values[used])) if wide else vectors[:, used]
 
 
+def least_gcv(Z: NDArray, signs: Sequence[NDArray], domain: NDArray) -> float:
+    """Return the C of `COSTS` with the least generalised cross-validation in the sources; see the module."""
+    totals, penalties = np.zeros(len(COSTS)), 1.0 / np.array(COSTS)
+    for k in np.unique(domain[domain > 0]):
+        own = domain == k
+        n, centred = int(own.sum()), Z[own] - Z[own].mean(axis=0)
+        sizes, axes = np.linalg.eigh(centred.T @ centred)
+        sizes = np.maximum(sizes, 0.0)
+        kept = sizes / (sizes + penalties[:, None])
+        left = np.maximum(n - 1 - kept.sum(axis=1), 1e-9)
+        for each in signs:
+            y = each[own] - each[own].mean()
+            # one class alone says nothing
+            if not y.any():
+                continue
+            along = axes.T @ (centred.T @ y)
+            # RSS = y'y - b'G b, b the solution, of which kept / sizes is what each axis gets
+            fitted = (along**2 / (sizes + penalties[:, None]) * (2.0 - kept)).sum(axis=1)
+            totals += n * np.log(n * np.maximum(y @ y - fitted, 1e-9) / left**2)
+    return COSTS[int(totals.argmin())]
+
+
 class LinearLearner:
     """Weighted ridge machines over columns that are standardised once, for every round, candidate and class.
 
@@ -98,6 +128,26 @@ class LinearLearner:
     def __init__(self, X: NDArray, cost: float = COST) -> None:
         self.projection = Projection.of(X)
         self.Z = self.projection(X)
+        self._penalise(cost)
+
+    @classmethod
+    def by_sources(cls, X: NDArray, signs: Sequence[NDArray], domain: NDArray) -> LinearLearner:
+        """Return the learner of rows X (n, d) with the C that the sources say.
+
+        Parameters
+        ----------
+        X : (n, d) float64
+        signs : sequence of (n,) float64
+            +1 or -1, for each class against the others.
+        domain : (n,) int64
+            Above 0 for a source's row.
+        """
+        learner = cls(X)
+        if learner.Z.shape[1] - 1 > FEW_COLUMNS:
+            learner._penalise(least_gcv(learner.Z[:, :-1], signs, domain))
+        return learner
+
+    def _penalise(self, cost: float) -> None:
         self._penalty = np.full(self.Z.shape[1], 1.0 / cost)
         # the intercept is not penalised, but for what keeps the system solvable
         self._penalty[-1] = 1e-9
@@ -108,11 +158,12 @@ class LinearLearner:
 
     def fit(self, rows: NDArray, signs: NDArray, weights: NDArray) -> NDArray[np.float64]:
         """Return v (m + 1,) fitted to `rows` with their signs and weights."""
-        Z, u = self.Z[rows], kish(weights)
-        scaled = Z * u[:, None]
-        system = scaled.T @ Z
+        root = np.sqrt(kish(weights))
+        scaled = self.Z[rows] * root[:, None]
+        # of a matrix with itself: half of the sums
+        system = scaled.T @ scaled
         system[np.diag_indices(len(system))] += self._penalty
-        return np.linalg.solve(system, scaled.T @ signs)
+        return np.linalg.solve(system, scaled.T @ (root * signs))
 
     def votes(self, model: NDArray, rows: NDArray) -> NDArray[np.float64]:
         """Return h in [-1, 1] for each of `rows`."""

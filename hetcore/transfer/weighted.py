@@ -189,7 +189,8 @@ class WeightedMultiSourceTrAdaBoostClassifier(Helps, TransferBoosting):
             return {"tree": learner_for(problem.X, self, self._criterion)}
         found = {}
         if self._soft and self.learner != "tree":
-            found["linear"] = LinearLearner(problem.X)
+            signs = [problem.signs(k) for k in range(problem.n_problems)]
+            found["linear"] = LinearLearner.by_sources(problem.X, signs, problem.domain)
         if not found or self.learner == "auto":
             found["tree"] = TreeLearner(problem.X, self.max_depth, self._soft)
         return found

@@ -9,7 +9,7 @@ from scipy import sparse
 import datasets
 import hetcore as hc
 from hetcore import numerics
-from hetcore.consensus import link_sums
+from hetcore.consensus import link_sums, views
 from hetcore.consensus.link_sums import LinkSum, degrees, linked_rows
 from hetcore.consensus.neighbor_columns import symmetric
 from hetcore.consensus.smoothing import LinkBlend
@@ -47,6 +47,20 @@ def test_large_data_are_predicted_as_if_they_were_small(large, task):
     # a model of small data predicts large ones
     again = small.predict_proba(data) if task == "classification" else small.predict(data)
     np.testing.assert_allclose(again, before, atol=1e-4)
+
+
+def test_over_very_many_links_components_of_the_columns_are_averaged(monkeypatch, tmp_path):
+    data = datasets.make_customers(600, 4, seed=0)[0]
+    whole = hc.GBCClassifier(**FIXED).fit(data)
+    monkeypatch.setattr(views, "MOST_SUMS", 1)
+    model = hc.GBCClassifier(**FIXED).fit(data)
+    widths = [each.X.shape[1] for each in hc.views(data) if each.view.columns.startswith("smoothed over")]
+    assert set(widths) == {views.FEWEST_AVERAGED}
+    assert np.abs(model.predict_proba(data) - whole.predict_proba(data)).mean() < 0.05
+    path = tmp_path / "model.hetcore"
+    hc.save(model, path)
+    monkeypatch.undo()
+    np.testing.assert_array_equal(hc.load(path).predict_proba(data), model.predict_proba(data))
 
 
 def _links(n: int, seed: int) -> sparse.csr_array:

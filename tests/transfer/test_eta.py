@@ -11,7 +11,7 @@ import hetcore as hc
 from hetcore.data.plain import domains
 from hetcore.transfer.learners import TreeLearner, kish
 from hetcore.transfer.left_out import ETAS, FIRST_ETA, MARGIN, PRIOR, folds_of, log_loss, mean_eta, posterior
-from hetcore.transfer.linear_learner import MOST_COMPONENTS, LinearLearner
+from hetcore.transfer.linear_learner import COSTS, MOST_COMPONENTS, LinearLearner, least_gcv
 from tests.naive import transfer as naive
 from tests.transfer.test_transfer import planted
 
@@ -163,11 +163,33 @@ def test_the_linear_learner_is_weighted_ridge_regression():
 
 def test_many_columns_become_principal_components():
     rng = np.random.default_rng(0)
-    X = rng.normal(size=(130, 5)) @ rng.normal(size=(5, 200))
+    X = rng.normal(size=(130, 5)) @ rng.normal(size=(5, 300))
     learner = LinearLearner(X)
-    assert MOST_COMPONENTS < 200 and learner.Z.shape == (130, 6)  # five directions are all that there is, and the 1
+    assert MOST_COMPONENTS < 300 and learner.Z.shape == (130, 6)  # five directions are all that there is, and the 1
     standard = (X - X.mean(axis=0)) / X.std(axis=0)
     np.testing.assert_allclose(learner.Z[:, :-1] @ learner.projection.axes.T, standard, atol=1e-6)
+
+
+def test_the_cost_of_many_columns_has_the_least_generalised_cross_validation_in_the_sources():
+    rng = np.random.default_rng(0)
+    Z, domain = rng.normal(size=(300, 40)), np.repeat([0, 1, 2], 100)
+    # the second source's rule is the opposite of the first's; a source of one class says nothing
+    signs = np.where((Z[:, 0] + rng.normal(size=300) > 0) == (domain != 2), 1.0, -1.0)
+    totals = []
+    for cost in COSTS:
+        total = 0.0
+        for own in (domain == 1, domain == 2):
+            X, y = Z[own] - Z[own].mean(axis=0), signs[own] - signs[own].mean()
+            hat = X @ np.linalg.solve(X.T @ X + np.eye(40) / cost, X.T)
+            total += 100 * np.log(100 * ((y - hat @ y) ** 2).sum() / (99 - np.trace(hat)) ** 2)
+        totals.append(total)
+    best = COSTS[int(np.argmin(totals))]
+    assert best < COSTS[0] and least_gcv(Z, [signs], domain) == best
+    assert least_gcv(Z, [np.ones(300)], domain) == COSTS[0]
+    learner = LinearLearner.by_sources(Z, [signs], domain)
+    alike = LinearLearner(Z, best)
+    rows, weights = np.arange(100), np.ones(100)
+    np.testing.assert_allclose(*(each.fit(rows, signs[rows], weights) for each in (learner, alike)))
 
 
 def test_soft_trees_say_shrunk_means():
