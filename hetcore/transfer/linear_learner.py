@@ -32,6 +32,7 @@ __all__ = ["LinearLearner", "LinearVotes", "Projection"]
 MOST_COMPONENTS = 200
 MOST_PLAIN = 100  # columns that were never cut, also in files of before
 LARGEST = 1e100  # of a cell: what is beyond becomes its end
+FAR_APART, ENOUGH = 10.0, 30  # deviation over all rows in the target's, and cells that tell the target's
 COST, FEW_COLUMNS = 0.1, 30  # C, and of how many columns; see docs/transfer.md for what else was tried
 COSTS = (0.1, 0.03, 0.01, 0.003, 0.001, 0.0003)  # of more
 
@@ -53,8 +54,12 @@ class Projection(Stored):
     axes: NDArray[np.float64] = array("d m")
 
     @classmethod
-    def of(cls, X: NDArray, most: int = MOST_COMPONENTS) -> Projection:
-        """Return the projection of a table X (n, d), NaN where missing, to `most` components at most."""
+    def of(cls, X: NDArray, most: int = MOST_COMPONENTS, domain: NDArray | None = None) -> Projection:
+        """Return the projection of a table X (n, d), NaN where missing, to `most` components at most.
+
+        A column that varies much more over all rows than in the target, domain (n,) 0, is in other units somewhere: it
+        counts in the target's, or it would say nothing of the target.
+        """
         X, known = np.clip(X, -LARGEST, LARGEST), np.isfinite(X)
         counts = np.maximum(known.sum(axis=0), 1)
         centre = np.where(known, X / counts, 0.0).sum(axis=0)
@@ -64,7 +69,12 @@ class Projection(Stored):
         deviation = np.sqrt((small**2).sum(axis=0) / counts)
         # rounding of a constant column is no variation
         varies = unit > 1e-12 * np.abs(centre)
-        scale = np.where(varies, 1.0 / np.where(varies, deviation * unit, 1.0), 0.0)
+        deviation *= unit
+        if domain is not None:
+            middle, within = _within(X, domain)
+            apart = varies & (within > 1e-12 * np.abs(middle)) & (deviation > FAR_APART * within)
+            centre, deviation = np.where(apart, middle, centre), np.where(apart, within, deviation)
+        scale = np.where(varies, 1.0 / np.where(varies, deviation, 1.0), 0.0)
         plain = cls(centre, scale, np.eye(X.shape[1]))
         return plain if X.shape[1] <= most else cls(centre, scale, principal_axes(plain(X)[:, :-1], most))
 
@@ -79,6 +89,28 @@ class Projection(Stored):
         if self.rotates:
             Z = Z @ self.axes
         return np.column_stack([Z, np.ones(len(Z))])
+
+
+def _within(X: NDArray, domain: NDArray) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the mean and deviation of each column (d,) in the domain whose units count; 0 where none knows two cells.
+
+    That is the target, or, while it knows few cells, whichever varies more: it, or the domain in the middle.
+    """
+    means, spreads, counts = [], [], []
+    for k in np.unique(domain):
+        own = X[domain == k]
+        known = np.isfinite(own)
+        counts.append(known.sum(axis=0))
+        several = np.maximum(counts[-1], 1)
+        means.append(np.where(known, own / several, 0.0).sum(axis=0))
+        apart = np.where(known, own - means[-1], 0.0)
+        unit = np.maximum(np.abs(apart).max(axis=0), 1e-300)
+        spreads.append(unit * np.sqrt(((apart / unit) ** 2).sum(axis=0) / several))
+    spread, columns = np.where(np.array(counts) > 1, spreads, 0.0), np.arange(X.shape[1])
+    # of an even number the one that varies less
+    place = np.argsort(spread, axis=0)[(len(spread) - 1) // 2]
+    place[(counts[0] >= ENOUGH) | (spread[0] >= spread[place, columns])] = 0
+    return np.array(means)[place, columns], spread[place, columns]
 
 
 def principal_axes(Z: NDArray, most: int) -> NDArray[np.float64]:
@@ -123,10 +155,12 @@ class LinearLearner:
     X : (n, d) float64
     cost : float, default=COST
         C, above 0.
+    domain : (n,) int64, optional
+        See `Projection.of`.
     """
 
-    def __init__(self, X: NDArray, cost: float = COST) -> None:
-        self.projection = Projection.of(X)
+    def __init__(self, X: NDArray, cost: float = COST, domain: NDArray | None = None) -> None:
+        self.projection = Projection.of(X, domain=domain)
         self.Z = self.projection(X)
         self._penalise(cost)
 
@@ -142,7 +176,7 @@ class LinearLearner:
         domain : (n,) int64
             Above 0 for a source's row.
         """
-        learner = cls(X)
+        learner = cls(X, domain=domain)
         if learner.Z.shape[1] - 1 > FEW_COLUMNS:
             learner._penalise(least_gcv(learner.Z[:, :-1], signs, domain))
         return learner

@@ -11,7 +11,7 @@ import hetcore as hc
 from hetcore.data.plain import domains
 from hetcore.transfer.learners import TreeLearner, kish
 from hetcore.transfer.left_out import ETAS, FIRST_ETA, MARGIN, PRIOR, folds_of, log_loss, mean_eta, posterior
-from hetcore.transfer.linear_learner import COSTS, MOST_COMPONENTS, LinearLearner, least_gcv
+from hetcore.transfer.linear_learner import COSTS, MOST_COMPONENTS, LinearLearner, Projection, least_gcv
 from tests.naive import transfer as naive
 from tests.transfer.test_transfer import planted
 
@@ -211,3 +211,18 @@ def test_a_file_keeps_what_was_chosen(learner, n_classes, tmp_path):
     np.testing.assert_array_equal(loaded.predict_proba(X_test), model.predict_proba(X_test))
     for name in ("eta_", "learner_", "chosen_", "eta_path_"):
         assert getattr(loaded, name) == getattr(model, name)
+
+
+@pytest.mark.parametrize(("n_target", "n_sources"), [(8, 3), (40, 1)])
+def test_a_source_in_other_units_leaves_the_target_its_own(n_target, n_sources):
+    rng = np.random.default_rng(0)
+    domain = np.concatenate([np.zeros(n_target, int), np.repeat(np.arange(1, n_sources + 1), 100)])
+    X = rng.normal(size=(len(domain), 3))
+    alike = Projection.of(X)
+    found = Projection.of(X, domain=domain)
+    np.testing.assert_array_equal(found.scale, alike.scale)
+    X[domain == 1, 0] *= 1000.0
+    found = Projection.of(X, domain=domain)
+    z = found(X)[domain == 0, :-1]
+    assert 0.3 < z[:, 0].std() < 3.0 and Projection.of(X)(X)[domain == 0, 0].std() < 0.02
+    np.testing.assert_array_equal(found.scale[1:], alike.scale[1:])
