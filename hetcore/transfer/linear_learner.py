@@ -141,7 +141,7 @@ def least_gcv(Z: NDArray, signs: Sequence[NDArray], domain: NDArray) -> float:
             if not y.any():
                 continue
             along = axes.T @ (centred.T @ y)
-            # RSS = y'y - b'G b, b the solution, of which kept / sizes is what each axis gets
+            # RSS = y'y - 2 b'Z'y + b'Z'Z b
             fitted = (along**2 / (sizes + penalties[:, None]) * (2.0 - kept)).sum(axis=1)
             totals += n * np.log(n * np.maximum(y @ y - fitted, 1e-9) / left**2)
     return COSTS[int(totals.argmin())]
