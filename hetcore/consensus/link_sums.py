@@ -19,17 +19,9 @@ from hetcore.kernels.csr import append_links, merge_links, weigh_links
 from hetcore.numerics import narrowed
 
 __all__ = [
-    "MOST_MERGED",
-    "LinkSum",
-    "ScaledLinks",
-    "SideBySide",
-    "count_links",
-    "degrees",
-    "linked_rows",
-    "nothing",
-    "times",
-    "too_many",
-]
+    "MOST_MERGED", "LinkSum", "MergedLinks", "ScaledLinks", "count_links", "degrees", "linked_rows", "nothing",
+    "times", "too_many",
+]  # fmt: skip
 
 MOST_MERGED = 20_000_000
 """Links of several graphs that are merged into one matrix."""
@@ -116,7 +108,7 @@ def nothing() -> None:
     """Do nothing: work that nobody may end."""
 
 
-class SideBySide:
+class MergedLinks:
     """Several graphs' links, merged once: what other weights of the graphs cost is one pass over the links.
 
     Sums of matrices, one graph after another, took seconds for ninety graphs of 20,000 instances.

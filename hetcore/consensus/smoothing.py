@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from hetcore.consensus.link_sums import LinkSum, SideBySide, degrees, linked_rows, nothing, times, too_many
+from hetcore.consensus.link_sums import LinkSum, MergedLinks, degrees, linked_rows, nothing, times, too_many
 from hetcore.consensus.neighbor_columns import walk
 from hetcore.weights import self_normalised
 
@@ -73,7 +73,7 @@ class LinkBlend:
     def __init__(self, links: Mapping[str, Any]) -> None:
         self.links = links
         self._alone: dict[str, Any] = {}
-        self._several: dict[tuple[str, ...], SideBySide] = {}
+        self._several: dict[tuple[str, ...], MergedLinks] = {}
 
     def of(self, weights: Mapping[str, float], go_on: Callable[[], Any] = nothing) -> Any:
         """Return the average over neighbours as a matrix (n, n): rows sum to 1, or are 0 without a link of weight.
@@ -103,7 +103,7 @@ class LinkBlend:
         if names not in self._several:
             self._several.clear()
             several = list(used.values())
-            self._several[names] = SideBySide(several, [degrees(each) for each in several], go_on)
+            self._several[names] = MergedLinks(several, [degrees(each) for each in several], go_on)
         go_on()
         return self._several[names].average(np.array([weights[name] for name in names]))
 

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from hetcore.checks import finite
-from hetcore.consensus.link_sums import LinkSum, SideBySide, count_links, degrees, linked_rows, times, too_many
+from hetcore.consensus.link_sums import LinkSum, MergedLinks, count_links, degrees, linked_rows, times, too_many
 from hetcore.consensus.neighbor_columns import (
     KnownLabels,
     NearestRows,
@@ -282,7 +282,7 @@ class ViewColumns(Stored):
         if too_many(several):
             return LinkSum(several, [1.0 / chosen[each] for each in have])
         if several:
-            return SideBySide(several, [np.full(data.n, chosen[each]) for each in have]).total()
+            return MergedLinks(several, [np.full(data.n, chosen[each]) for each in have]).total()
         if not have:
             return sparse.csr_array((data.n, data.n), dtype=np.float64)
         return data.graphs[have[0]].adjacency().astype(np.float64) / chosen[have[0]]
