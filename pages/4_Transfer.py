@@ -27,6 +27,7 @@ from studio.views.transfer.domains import (
     examples_possible,
     first_class,
     first_target,
+    other_units,
     why_not,
 )
 from studio.views.transfer.eta import Path, path_of
@@ -144,7 +145,17 @@ def usable(choice: Choice, methods: list[str]) -> bool:
     why = transfer.problem(data, choice) if methods else "No method is chosen: choose at least one."
     if why:
         st.warning(escape(why))
+    elif units := units_apart(choice):
+        st.caption(f":material/straighten: {escape(units)}")
     return not why
+
+
+def units_apart(choice: Choice) -> str:
+    """Say which column is in another unit somewhere, found once for a choice of domains."""
+    stamp = (data.digest(), choice.target, choice.sources)
+    if state.get("transfer units", (None,))[0] != stamp:
+        state["transfer units"] = (stamp, other_units(data, choice.target, choice.sources))
+    return state["transfer units"][1]
 
 
 def finished() -> dict[str, Any]:

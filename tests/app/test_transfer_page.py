@@ -153,6 +153,14 @@ def test_without_a_source_or_a_method_there_is_a_sentence_and_no_button(page):
     assert not page.exception
 
 
+def test_a_column_in_another_unit_is_told_before_training(page, monkeypatch):
+    assert not any("another unit" in each.value for each in page.caption)
+    page.session_state["transfer units"] = (None,)
+    # what counts as one is tested in tests/studio/test_transfer_logic.py
+    monkeypatch.setattr("studio.views.transfer.domains.other_units", lambda *_: "That is another unit.")
+    assert any("That is another unit" in each.value for each in page.run().caption)
+
+
 def test_the_curve_is_measured_in_the_background_and_evaluated(page):
     page.slider(key="draws").set_value(2).run()
     page.multiselect(key="methods").set_value(["No transfer", "MultiSource"]).run()

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
+import polars as pl
+
 from hetcore.data import HetData
+from hetcore.data.text import quoted
+from hetcore.transfer.linear_learner import ENOUGH as ENOUGH_CELLS
+from hetcore.transfer.linear_learner import FAR_APART
 
 __all__ = [
     "ALL", "BASELINE", "METHODS", "NONE", "SIZES", "Method", "examples_possible", "first_class", "first_target",
-    "labels_of", "why_not",
+    "labels_of", "other_units", "why_not",
 ]  # fmt: skip
 
 ALL, NONE = "all classes", "none"
@@ -99,3 +105,34 @@ def examples_possible(data: HetData, target: str, label: str | None) -> int:
     counts = [labels.count(c) for c in (data.classes if label is None else [label])]
     # One is left to be scored, and so many that the curve is still measured soon.
     return min(max(min((n for n in counts if n), default=1) - 1, 1), SIZES[-1])
+
+
+def other_units(data: HetData, target: str, sources: Sequence[str]) -> str:
+    """Say in one sentence which column varies in some source as if in another unit than in the target; empty if none.
+
+    Of columns of numbers with enough cells in both; the one that is furthest apart is named, the others are counted.
+    """
+    own, found = _deviations(data, target), []
+    for name in sources:
+        for column, there in _deviations(data, name).items():
+            ratio = there / own.get(column, there)
+            if max(ratio, 1.0 / ratio) > FAR_APART:
+                found.append((max(ratio, 1.0 / ratio), column, name, ratio > 1.0))
+    if not found:
+        return ""
+    times, column, name, more = max(found)
+    wide, narrow = (name, target) if more else (target, name)
+    others = f" (and {len(found) - 1} more like it)" if len(found) > 1 else ""
+    varies = f"{quoted(column)} varies {times:,.0f} times as much in {quoted(wide)} as in {quoted(narrow)}{others}"
+    return f"{varies}: if that is another unit, bring both to the same one, as not every method bears it."
+
+
+def _deviations(data: HetData, name: str) -> dict[str, float]:
+    """Return the deviation of each column of numbers that has enough cells and varies, by name."""
+    source = data.sources[name]
+    if source.frame is None:
+        return {}
+    numbers = source.frame.select(pl.col([c for c, kind in source.kinds.items() if kind == "real"]).cast(pl.Float64))
+    finite = numbers.select(pl.all().replace([float("inf"), float("-inf")], None).fill_nan(None))
+    found = {column.name: (column.count(), column.std()) for column in finite.iter_columns()}
+    return {name: spread for name, (count, spread) in found.items() if count >= ENOUGH_CELLS and spread}
