@@ -108,7 +108,7 @@ def usable(setting: Setting) -> bool:
     if data.target_kind is None or not data.labelled.any():
         st.warning("The data have no label: choose a label column on the Data page.")
         return False
-    if setting.whole and (reason := widgets_by_path.why_not(setting.operations)):
+    if setting.whole and (reason := widgets_by_path.why_not(setting, data, session.summary()["sources"])):
         st.warning(reason)
         return False
     return True

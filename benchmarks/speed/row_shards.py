@@ -123,9 +123,10 @@ def slopes(found: dict[tuple[int, int], float], sizes: Sequence[int]) -> list[st
     lines = []
     for workers in sorted({each for _, each in found}):
         seconds = [found[n, workers] for n in sizes]
-        slope = np.polyfit(np.log(sizes), np.log(seconds), 1)[0] if len(sizes) > 1 else float("nan")
+        # one size has no slope
+        slope = f"slope {np.polyfit(np.log(sizes), np.log(seconds), 1)[0]:.2f}, " if len(sizes) > 1 else ""
         per = 1e9 * seconds[-1] / sizes[-1]
-        lines.append(f"{workers} workers: slope {slope:.2f}, {per:,.0f} ns an instance at the largest size")
+        lines.append(f"{workers} workers: {slope}{per:,.0f} ns an instance at the largest size")
     return lines
 
 

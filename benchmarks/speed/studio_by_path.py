@@ -2,6 +2,7 @@
 
     python -m benchmarks.speed.studio_by_path                               # 2 million instances
     python -m benchmarks.speed.studio_by_path --instances 100000 --default  # without joined tables, not as printed
+    python -m benchmarks.speed.studio_by_path --instances 20000000 --rounds 2 --worker-gib 21
 
 Eight tables of numbers about 80% of the instances each, as of `benchmarks.speed.scan`, are written to a temporary
 folder. A real Chromium opens the folder on the Data page, trains on all rows on the Consensus page, and asks for one
@@ -27,7 +28,8 @@ from benchmarks.reliability.load_studio import ARGUMENTS, CHROMIUM, Server
 from benchmarks.speed.scan import COVERED, GIB, TABLES, make, resident
 
 PATIENCE = 1_800_000
-ENDED = "() => [...document.querySelectorAll('.timeline')].some(bar => bar.dataset.settled === 'true')"
+ENDED = """() => document.querySelector("[data-testid=stAlertContentError]")
+  || [...document.querySelectorAll(".timeline")].some(bar => bar.dataset.settled === "true")"""
 BAR = 2.0
 """GiB of the server, at most."""
 
@@ -81,6 +83,8 @@ def _train(page: Any, url: str, settings: str) -> None:
     page.goto(f"{url}/Consensus?data={data}&{settings}")
     page.get_by_role("button", name="Train", exact=True).click()
     page.wait_for_function(ENDED)
+    for failure in page.get_by_test_id("stAlertContentError").all_inner_texts():
+        raise SystemExit(f"Not trained: {failure}")
     _idle(page)
 
 
@@ -101,7 +105,10 @@ def main() -> None:
     parser.add_argument("--columns", type=int, default=5, help="of each table")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--default", action="store_true", help="the default without joined tables, not as printed")
+    parser.add_argument("--worker-gib", type=float, help="address space of a worker; a part of the machine's otherwise")
     given = parser.parse_args()
+    if given.worker_gib:
+        os.environ["HETCORE_WORKER_GIB"] = f"{given.worker_gib:g}"
     from playwright.sync_api import sync_playwright
 
     with tempfile.TemporaryDirectory(prefix="hetcore-by-path-") as home:

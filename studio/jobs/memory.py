@@ -18,7 +18,7 @@ and truth.
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from typing import Any, NamedTuple
 
@@ -28,7 +28,9 @@ from hetcore.registry import METHODS, MemoryNeed, find
 from studio.jobs.job import FunctionTask, TrainingTask
 from studio.limits import GIB, RECALLED, JobLimits
 
-__all__ = ["Shape", "free", "give_back", "need_of", "needed", "why_not", "shape_of"]
+__all__ = [
+    "Shape", "free", "give_back", "need_of", "needed", "needed_by_path", "shape_of", "why_not", "why_not_by_path",
+]  # fmt: skip
 
 WIDTHS = {"nominal": 65, "text": 500}
 """Columns at most that one of this kind becomes."""
@@ -65,6 +67,10 @@ class Shape(NamedTuple):
 
 OTHERS = MemoryNeed(60, 400, 400, 6)
 """Of a class that is none of hetcore's methods."""
+BY_PATH = {True: MemoryNeed(7, 90, 15), False: MemoryNeed(10, 115, 118)}
+"""Of a consensus on data by path, as printed or not: address space of each cell, record, and score of a record."""
+BLOCKS = 0.8
+"""GiB of address space beside it: tables are read in blocks, by several threads."""
 FIXED = 40 * 2**20
 
 
@@ -77,6 +83,21 @@ def needed(task: TrainingTask) -> int:
     recalls = task.estimator in METHODS and find(task.estimator).__module__.startswith("hetcore.consensus.")
     # What earlier trainings left is in the same process, so it is part of what the limit must hold.
     return own + (min(RECALLED, own // LEFT) if recalls else 0)
+
+
+def needed_by_path(tables: Iterable[tuple[int, int]], outputs: int, as_printed: bool) -> int:
+    """Return the bytes of address space that a consensus on all rows of tables by path is likely to take.
+
+    Parameters
+    ----------
+    tables : iterable of (int, int)
+        Rows and columns of each.
+    outputs : int
+        Scores of a record: 1 for a number and for two classes.
+    as_printed : bool
+    """
+    need = BY_PATH[as_printed]
+    return int(BLOCKS * GIB + sum(m * (d * need.cell + need.record + outputs * need.score) for m, d in tables))
 
 
 def need_of(name: str) -> MemoryNeed:
@@ -162,7 +183,16 @@ def why_not(task: TrainingTask | FunctionTask, job_limits: JobLimits) -> str:
     classes = shape_of(task).outputs
     # With few classes fewer of them help little, and it is the sources that make it large.
     cure = f"choose a label of fewer than its {classes:,} classes" if classes > MANY else "drop sources"
-    return (
-        f"The training needs about {need / GIB:.1f} GB, {there / GIB:.1f} GB are free for a training: "
-        f"{cure}, or sample the instances."
-    )
+    return _too_large(need, there, f"{cure}, or sample the instances")
+
+
+def why_not_by_path(tables: Iterable[tuple[int, int]], outputs: int, as_printed: bool, job_limits: JobLimits) -> str:
+    """Return why all rows of tables by path can't be trained on here: see `needed_by_path`; empty if they can."""
+    # Not what the machine has free: of address space about half is ever touched.
+    need, there = needed_by_path(tables, outputs, as_printed), max(0, job_limits.memory - PROCESS)
+    cure = "leave tables out, train on the sample, or give trainings more on the server (HETCORE_WORKER_GIB)"
+    return "" if need <= there else _too_large(need, there, cure)
+
+
+def _too_large(need: int, there: int, cure: str) -> str:
+    return f"The training needs about {need / GIB:.1f} GB, {there / GIB:.1f} GB are free for a training: {cure}."

@@ -11,6 +11,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from studio.jobs import manager
+from studio.limits import GIB, JobLimits
 from studio.scans import opening
 from tests.jobs.running import PATIENCE
 
@@ -120,6 +121,15 @@ def test_a_training_on_all_rows_shows_the_sample(opened):
     assert {"One instance", "Take away"} <= {tab.label for tab in app.tabs}
     assert not {"One case", "Map"} & {tab.label for tab in app.tabs}
     assert manager.manager().task(run).whole["scan"]["id"] == "id"
+
+
+def test_all_rows_that_do_not_fit_are_refused_before_training(opened, monkeypatch):
+    owner, name = opened[1], opened[0].query_params["data"]
+    monkeypatch.setattr("studio.views.consensus.widgets_by_path.JOBS", JobLimits(workers=1, memory=2 * GIB))
+    app = _page("2_Consensus.py", owner, data=name[0] if isinstance(name, list) else name)
+    assert "train on the sample" in app.warning[0].value and app.button(key="train").disabled
+    app.toggle(key="whole").set_value(False).run()
+    assert not app.warning and not app.button(key="train").disabled
 
 
 def test_noise_of_a_sample_is_not_of_all_rows(opened):

@@ -153,7 +153,7 @@ def test_without_a_source_or_a_method_there_is_a_sentence_and_no_button(page):
     assert not page.exception
 
 
-def test_a_column_in_another_unit_is_told_before_training(page, monkeypatch):
+def test_a_column_in_another_unit_is_reported_before_training(page, monkeypatch):
     assert not any("another unit" in each.value for each in page.caption)
     page.session_state["transfer units"] = (None,)
     # what counts as one is tested in tests/studio/test_transfer_logic.py

@@ -97,6 +97,16 @@ def test_what_can_not_fit_is_refused_with_both_numbers(monkeypatch):
     assert memory.why_not(jobs.FunctionTask("studio.views.common.layouts:layout"), ROOMY) == ""
 
 
+def test_all_rows_by_path_are_refused_before_minutes_are_lost():
+    # 20 million instances, eight tables of five columns, four fifths of the records: they fitted 21 GiB, not 9.4
+    tables = [(16_000_000, 5)] * 8
+    words = memory.why_not_by_path(tables, 1, True, ROOMY._replace(memory=int(9.4 * GIB)))
+    assert words.startswith("The training needs about 17.5 GB, 7.4 GB are free for a training: leave tables out, train")
+    assert memory.why_not_by_path(tables, 1, True, ROOMY._replace(memory=21 * GIB)) == ""
+    for more in ((tables * 2, 1, True), ([(16_000_000, 50)] * 8, 1, True), (tables, 7, True), (tables, 1, False)):
+        assert memory.needed_by_path(*more) > memory.needed_by_path(tables, 1, True)
+
+
 def test_what_fits_is_not_refused():
     assert memory.why_not(task(), ROOMY) == ""
 

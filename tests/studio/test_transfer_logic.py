@@ -103,18 +103,18 @@ def test_a_choice_that_cannot_be_trained_is_reported_in_one_sentence():
     assert "is of the class v" in settings.problem(without, Choice("home", ("near",), "v"))
 
 
-def test_a_column_in_another_unit_is_told_with_its_domains():
+def test_a_column_in_another_unit_is_reported_with_its_domains():
     data = made()
     assert domains.other_units(data, "home", ("near", "hostile")) == ""
     frames = {name: source.frame.with_columns(id=source.id_series) for name, source in data.sources.items()}
     frames["near"] = frames["near"].with_columns(pl.col("a") * 1000.0)
     frames["hostile"] = frames["hostile"].with_columns(pl.col("a", "b") / 50.0, c=pl.lit(1.0))
     apart = hc.HetData(frames, target=(data.ids, data.y))
-    told = domains.other_units(apart, "home", ("near", "hostile"))
-    assert told.startswith("'a' varies ") and "times as much in 'near' as in 'home' (and 2 more like it)" in told
-    assert "'b' varies" not in told
-    told = domains.other_units(apart, "home", ("hostile",))
-    assert "times as much in 'home' as in 'hostile' (and 1 more like it)" in told
+    words = domains.other_units(apart, "home", ("near", "hostile"))
+    assert words.startswith("'a' varies ") and "times as much in 'near' as in 'home' (and 2 more like it)" in words
+    assert "'b' varies" not in words
+    words = domains.other_units(apart, "home", ("hostile",))
+    assert "times as much in 'home' as in 'hostile' (and 1 more like it)" in words
 
 
 def test_the_domain_that_is_called_the_target_comes_first():

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import streamlit as st
 
 from hetcore.data import HetData
+from studio.jobs import cluster, memory
+from studio.jobs.job import Setting
+from studio.limits import JOBS
 from studio.messages import number
 from studio.views.common.widgets_controls import held
 
@@ -61,12 +64,28 @@ def parameters(as_printed: bool) -> dict[str, Any]:
     return {} if as_printed else {"join_tables": False, "base_learner": "tree"}
 
 
-def why_not(operations: Sequence[Mapping[str, Any]]) -> str:
-    """Return why these operations can't be done on all rows, empty if they can."""
-    if all(operation["op"] in POSSIBLE for operation in operations):
+def why_not(setting: Setting, data: HetData, sources: Mapping[str, Mapping[str, Any]]) -> str:
+    """Return why a setting can't be trained on all rows, empty if it can.
+
+    Parameters
+    ----------
+    setting : Setting
+    data : HetData
+        The sample.
+    sources : mapping
+        Of each table of all rows its "rows" and "columns", by name.
+    """
+    if not all(operation["op"] in POSSIBLE for operation in setting.operations):
+        words = "Of all rows only tables, graphs and labels can be left out"
+        return f"{words}: undo the other changes on the Data page, or train on the sample."
+    # On a cluster its workers hold the tables.
+    if cluster.address():
         return ""
-    words = "Of all rows only tables, graphs and labels can be left out"
-    return f"{words}: undo the other changes on the Data page, or train on the sample."
+    dropped = {operation["name"] for operation in setting.operations if operation["op"] == "drop_source"}
+    tables = [(each["rows"], each["columns"]) for name, each in sources.items() if name not in dropped]
+    classes = len(data.classes) if data.target_kind == "classification" else 1
+    outputs = classes if classes > 2 else 1
+    return memory.why_not_by_path(tables, outputs, bool(setting.params.get("as_printed")), JOBS)
 
 
 def scored(result: Any, data: HetData) -> str:
