@@ -10,6 +10,7 @@ from hetcore.events import RoundEnd
 from studio import session
 from studio.jobs import manager
 from studio.runs import store
+from studio.views.common import widgets_training
 from studio.views.consensus import widgets
 from tests.consensus.test_hard_data import CASES, REFUSED
 from tests.jobs.running import PATIENCE
@@ -92,6 +93,18 @@ def test_a_run_is_stored_and_pinned_and_a_moved_control_retrains_and_is_reported
     assert _run(page) != first and not page.exception
     text = next(each.value for each in page.info if "λ0 0" in each.value)
     assert "1" in text and page.button(key="chance change start")
+
+
+def test_a_short_training_after_a_change_is_drawn_once_when_it_has_ended(page, monkeypatch):
+    # all are short, and waited for until they end
+    for name in ("INSTANT", "SHORT", "WAITED"):
+        monkeypatch.setattr(widgets_training, name, PATIENCE)
+    page = _train(page)
+    first = _run(page)
+    page.slider(key="l0").set_value(1.0).run()
+    assert _run(page) != first and not page.exception
+    assert manager.manager().status(_run(page)).state == "finished"
+    assert any("λ0 0" in each.value for each in page.info) and not page.button(key="train").disabled
 
 
 def stored(page):

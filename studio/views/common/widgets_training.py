@@ -14,6 +14,7 @@ ids are in the session and in the URL.
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -35,6 +36,10 @@ __all__ = ["LiveTrainings", "submit"]
 
 INSTANT = 3.0
 """Seconds: a changed setting that is estimated to train faster trains at once."""
+SHORT, WAITED = 2.0, 1.8
+"""Seconds: one that is estimated to train faster is waited for, at most so long, before the page is drawn: once."""
+SLICE = 0.1
+"""Seconds after which one that waits asks whether controls have moved."""
 EVERY = 0.6
 """Seconds between two looks at a training: a look takes a third of a second of the browser, of cores it needs too."""
 HANDED = 0.1
@@ -227,13 +232,27 @@ class LiveTrainings:
         changed = kept is not None and kept.settings != settings
         standing = self._standing(settings) if changed else {}
         asked = not busy and (pressed or st.session_state.pop("train_now", False))
-        quick = changed and kept.own and 0 < self._estimate(settings, standing) < INSTANT
+        seconds = self._estimate(settings, standing) if changed else 0.0
+        quick = changed and kept.own and 0 < seconds < INSTANT
         if not able or not (asked or quick):
             return ""
         self.stop()
         # Who goes step by step sees all of them from their first round.
         stepped = "stepwise" in pressed
-        return self._start(settings, paused=stepped, standing={} if stepped else standing)
+        error = self._start(settings, paused=stepped, standing={} if stepped else standing)
+        if not error and not pressed and 0 < seconds < SHORT:
+            self._await_end()
+        return error
+
+    def _await_end(self) -> None:
+        """Wait for the end of trainings that are short: drawn before and after it, a page takes longer than they do."""
+        until = time.monotonic() + WAITED
+        # The session is asked again and again: there a script ends whose controls have moved meanwhile.
+        while not st.session_state.get("hold") and self.busy and time.monotonic() < until:
+            # In a queue it may be minutes.
+            if any(jobs.manager().status(run).state == "queued" for run in self.runs.values()):
+                return
+            jobs.manager().wait_ended(self.runs.values(), SLICE, math.inf)
 
     def _estimate(self, settings: Mapping[str, Setting], standing: Collection[str] = ()) -> float:
         """Return the seconds that trainings will take without those that stand; 0 where nothing is known."""
