@@ -36,8 +36,8 @@ __all__ = ["LiveTrainings", "submit"]
 
 INSTANT = 3.0
 """Seconds: a changed setting that is estimated to train faster trains at once."""
-SHORT, WAITED = 2.0, 1.8
-"""Seconds: one that is estimated to train faster is waited for, at most so long, before the page is drawn: once."""
+WAITED = 1.8
+"""Seconds that such a training is waited for at most before the page is drawn: once, of what came of it."""
 SLICE = 0.1
 """Seconds after which one that waits asks whether controls have moved."""
 EVERY = 0.6
@@ -232,15 +232,14 @@ class LiveTrainings:
         changed = kept is not None and kept.settings != settings
         standing = self._standing(settings) if changed else {}
         asked = not busy and (pressed or st.session_state.pop("train_now", False))
-        seconds = self._estimate(settings, standing) if changed else 0.0
-        quick = changed and kept.own and 0 < seconds < INSTANT
+        quick = changed and kept.own and 0 < self._estimate(settings, standing) < INSTANT
         if not able or not (asked or quick):
             return ""
         self.stop()
         # Who goes step by step sees all of them from their first round.
         stepped = "stepwise" in pressed
         error = self._start(settings, paused=stepped, standing={} if stepped else standing)
-        if not error and not pressed and 0 < seconds < SHORT:
+        if quick and not (error or pressed):
             self._await_end()
         return error
 
