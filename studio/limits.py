@@ -10,12 +10,18 @@ import psutil
 
 from hetcore.errors import ParameterError
 
-__all__ = ["GIB", "JOBS", "MIB", "RECALLED", "SHARED_BYTES", "UPLOADS", "JobLimits", "UploadLimits", "from_environment"]
+__all__ = [
+    "GIB", "JOBS", "MIB", "RECALLED", "SHARED_BYTES", "THREADS", "UPLOADS", "JobLimits", "UploadLimits",
+    "from_environment",
+]  # fmt: skip
 
 MIB = 2**20
 GIB = 2**30
 RECALLED = 768 << 20
 """Bytes at most that trainings leave in a worker to later ones; one of the opening data leaves 256 MiB."""
+
+THREADS = min(os.cpu_count() or 1, 4)
+"""Of a training whose method can use several."""
 
 SHARED_BYTES = 20 * GIB
 """Of the tables that are written for a cluster's workers (`studio.jobs.shared_tables`)."""

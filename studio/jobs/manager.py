@@ -15,6 +15,7 @@ from __future__ import annotations
 import atexit
 import contextlib
 import logging
+import os
 import secrets
 import threading
 import time
@@ -62,6 +63,8 @@ LONG_ROUND = 3.0
 """How many rounds' time a stop waits beyond the grace, so that a training of long rounds keeps its model."""
 SOON = 0.3
 """Seconds before its foreseen end from which a run is waited for, where somebody looks at it."""
+REST = 5.0
+"""Seconds that what nobody waits for rests at most, from the start of a training that takes all cores."""
 SWEEP = 10.0
 """Seconds between two looks at runs that nobody watches."""
 
@@ -80,6 +83,8 @@ class Manager:
     compiled : bool
         Whether workers compile the kernels before the first run rather than in it.
     niceness : int
+    others : callable
+        Returns the manager of what nobody waits for, which rests while trainings here take all cores; None without.
     """
 
     def __init__(
@@ -89,8 +94,10 @@ class Manager:
         clock: Callable[[], float] = time.monotonic,
         compiled: bool = True,
         niceness: int = NICENESS,
+        others: Callable[[], Manager | None] = lambda: None,
     ) -> None:
-        self.limits, self.clock = job_limits, clock
+        self.limits, self.clock, self._others = job_limits, clock, others
+        self._waking = threading.Timer(0.0, lambda: None)
         self.changed = threading.Condition()
         self._closing = threading.Event()
         self._jobs, self._packer = Jobs(job_limits, clock), Packer()
@@ -229,6 +236,7 @@ class Manager:
         """End every worker process; runs in progress are lost."""
         with self.changed:
             self._closing.set()
+            self._waking.cancel()
             self.changed.notify_all()
             for worker in self.workers:
                 worker.kill()
@@ -305,7 +313,23 @@ class Manager:
                 job = self._take(worker, started) if worker.alive() else None
             if job is not None:
                 worker.phase, worker.job = "working", job
+                self._rest_others()
         return job
+
+    def _rest_others(self) -> None:
+        """Let what nobody waits for rest while all cores are taken, a few seconds at most; called with the lock."""
+        # However nice, it made a fit of two threads on two cores last 1.3 times as long.
+        others, busy = self._others(), sum(worker.phase == "working" for worker in self.workers)
+        if others is None:
+            return
+        self._waking.cancel()
+        resting = busy * limits.THREADS >= (os.cpu_count() or 1)
+        for worker in others.workers:
+            worker.rest(resting)
+        if resting:
+            self._waking = threading.Timer(REST, lambda: [worker.rest(False) for worker in others.workers])
+            self._waking.daemon = True
+            self._waking.start()
 
     def _take(self, worker: Worker, started: bool) -> Job | None:
         """Return the next run for this worker; None if there is none, or if another worker should have it."""
@@ -380,6 +404,7 @@ class Manager:
         with self.changed:
             self._jobs.release(job, state, message, result)
             worker.phase, worker.job = "ready", None
+            self._rest_others()
             self.changed.notify_all()
         self._report_end(job)
 
@@ -391,7 +416,7 @@ _creating = threading.Lock()
 
 def manager() -> Manager:
     """Return the one manager of this process; the first call starts its workers."""
-    return _one("trainings", Manager)
+    return _one("trainings", lambda: Manager(others=lambda: _made.get("background")))
 
 
 def background() -> Manager:

@@ -18,6 +18,7 @@ import importlib
 import os
 import pickle  # between our own processes only
 import queue
+import signal
 import socket
 import subprocess
 import sys
@@ -41,6 +42,8 @@ GONE = (EOFError, OSError)
 PHASES = ("starting", "compiling", "ready", "working")
 NICENESS = 10
 """Of a worker: the studio's own process comes first."""
+PR_SET_PDEATHSIG = 1
+"""Linux' name for what follows when the thread that started a process ends."""
 _ONE_THREAD = ("NUMBA_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "POLARS_MAX_THREADS")
 
 
@@ -158,6 +161,12 @@ class Worker:
         self.held.remove(digest)
         self.held.append(digest)
 
+    def rest(self, resting: bool) -> None:
+        """Halt the process, or let it go on; only where the system ends a halted one with the studio."""
+        if sys.platform == "linux" and self._process is not None:
+            # Without effect on one that has ended.
+            self._process.send_signal(signal.SIGSTOP if resting else signal.SIGCONT)
+
     def kill(self) -> None:
         """End the process, if there is one, at once and collect it."""
         if self._process is not None:
@@ -254,6 +263,9 @@ def main(arguments: list[str]) -> None:
     """Serve the connection of file descriptor `arguments[0]` with `arguments[1]` bytes at niceness `arguments[3]`."""
     connection = Connection(int(arguments[0]))
     _be_modest(int(arguments[1]), int(arguments[3]))
+    # Of trainings none is ever halted.
+    if int(arguments[3]) > NICENESS:
+        _end_with_studio()
     server = Server(connection)
     # Before the warm-up, so that a worker that is compiling ends too when the studio goes away.
     threading.Thread(target=server.listen, name="studio-orders", daemon=True).start()
@@ -262,6 +274,14 @@ def main(arguments: list[str]) -> None:
     _recall(int(arguments[1]))
     connection.send(("phase", "ready"))
     server.serve()
+
+
+def _end_with_studio() -> None:
+    """End when the studio is killed, even if halted then: a halted process reads no socket."""
+    with contextlib.suppress(AttributeError, OSError):  # another system, on which `Worker.rest` halts nothing
+        import ctypes
+
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
 def _be_modest(memory: int, niceness: int) -> None:

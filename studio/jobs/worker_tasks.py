@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 import inspect
-import os
 import time
 from collections.abc import Callable, Mapping
 from types import SimpleNamespace
@@ -24,15 +23,13 @@ from studio.jobs import cluster
 from studio.jobs.job import FunctionTask, TrainingTask
 from studio.jobs.recorder import Recorder
 from studio.jobs.results import RunResult, contribution_columns
+from studio.limits import THREADS
 from studio.scans import whole
 
 __all__ = ["ESTIMATORS", "FUNCTIONS", "find_estimator", "find_function", "perform"]
 
 ESTIMATORS: dict[str, type] = {}
 """Estimators by class name beside those of hetcore; tests add theirs."""
-
-THREADS = min(os.cpu_count() or 1, 4)
-"""Of a training whose bits do not depend on them: where cores are free it ends sooner, and it is nice to all others."""
 
 # A list, so that a task can name nothing else, whatever is in it.
 FUNCTIONS: set[str] = {
@@ -115,6 +112,7 @@ def _call(task: FunctionTask, player: Player) -> RunResult:
 def _train(task: TrainingTask, player: Player) -> RunResult:
     started = time.perf_counter()
     kind = find_estimator(task.estimator)
+    # Bits do not depend on them: where cores are free it ends sooner, and it is nice to all others.
     threads = {"n_jobs": THREADS} if issubclass(kind, SeedAndThreads) and "n_jobs" not in task.params else {}
     model = kind(**task.params, **threads)
     # A run may be submitted paused; it may also be stopped before its first round.
