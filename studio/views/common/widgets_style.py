@@ -3,8 +3,8 @@
 Captions have 60% of the text's opacity, 3.9 to 1 on white; white on the dark theme's primary colour is 3.1 to 1; the
 field of a choice of several, once filled, is 20 pixels wide, or has an empty line of its own below the choices, which
 it lies behind here until it is written in; words in charts that stand still are 3.9 to 1. The aims
-are 4.5 to 1, and 24 pixels. What a page has not drawn anew yet pales at once, not for a second: as the fade is painted
-over all charts sixty times a second, it takes a third of the processor that a training beside it needs.
+are 4.5 to 1, and 24 pixels. What a page has not drawn anew yet pales in one step, not over a second: a fade is painted
+over all charts sixty times a second, and takes a third of the processor that a training beside it needs.
 """
 
 from __future__ import annotations
