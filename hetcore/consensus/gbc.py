@@ -37,7 +37,7 @@ Departures of the default from the paper
 - Graphs' weights are (4.11) of how much less linked instances differ than any two do, in labels and predictions or else
   in residuals; 0 where in neither.
 - The third term of (4.4) is minimised for the consensus itself, which is made smooth along the links with lambda1
-  (`hetcore.consensus.smoothing`); as a pull on the learners it did not pay (docs/consensus.md).
+  (`hetcore.consensus.smoothing`); as a pull on the learners it did not pay (docs/trials.md).
 - Classes are softmax scores with the consensus' class shares as the pull's targets; L(f, E) with the logistic loss and
   a real E has no bound.
 - lambda0 is relative: all unlabelled rows together against all labelled ones, of which no row weighs more than lambda0

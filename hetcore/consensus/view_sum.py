@@ -16,7 +16,7 @@ overlap, so that where one says more than the consensus the labels may say less.
 
 d being what gives the lowest out-of-fold loss, held to 0 as if the consensus had been seen to be right on
 `STRENGTH_OF_CORRECTION` more labelled rows; scores out of fold take d without the fold that is scored. Classes are not
-corrected: there nothing was gained (docs/consensus.md).
+corrected: there nothing was gained (docs/trials.md).
 
 References
 ----------
