@@ -34,6 +34,23 @@ def test_the_menu_stays_where_it_covers_nothing(studio_url, page):
     expect(page.get_by_test_id("stSidebar")).to_have_attribute("data-collapsed", "false")
 
 
+def test_who_goes_back_from_a_page_that_was_opened_is_where_they_were(studio_url, page):
+    def seen(name):
+        expect(page.get_by_role("heading", level=1, name=name)).to_be_visible()
+        idle(page)
+
+    page.goto(studio_url)
+    idle(page)
+    for name in ("Consensus", "Playground"):
+        page.get_by_test_id("stSidebar").get_by_role("link", name=name, exact=True).click()
+        seen(name)
+        page.wait_for_function("location.search.length > 1")  # all controls are in the address
+    page.go_back()
+    seen("Consensus")
+    page.go_back()
+    seen("hetcore studio")
+
+
 def test_a_chart_is_in_view_on_a_phone_its_controls_follow_and_its_toolbar_is_asked_for(studio_url, page):
     page.set_viewport_size({"width": 400, "height": 800})
     page.goto(f"{studio_url}/Consensus?data=planted")

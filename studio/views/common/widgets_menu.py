@@ -1,4 +1,4 @@
-"""The menu beside every page: the way to the others, closed behind who goes it on a phone, and the tools of charts."""
+"""The menu beside every page: the way to the others and back, closed behind who goes it on a phone; charts' tools."""
 
 from __future__ import annotations
 
@@ -22,6 +22,13 @@ const starts = ["st-key-train", "st-key-stepwise"];
 function remember(event) {
   window.studioPressed = starts.find(name => event.target.closest(`.${name}`)) ?? null;
 }
+// What a page that was just opened writes to its empty address is no step: to go back would open the page once more.
+const push = history.pushState;
+if (!window.studioSteps) history.pushState = function (state, title, url) {
+  const opens = !location.search && url && new URL(url, location).pathname === location.pathname;
+  return (opens ? history.replaceState : push).call(this, state, title, url);
+};
+window.studioSteps = true;
 export default function (component) {
   document.removeEventListener("focusin", remember);
   document.addEventListener("focusin", remember);

@@ -134,7 +134,7 @@ def _line(label: str, status: Any) -> str:
     if status.total:
         text += f" · round {status.rounds} of {status.total}"
     if status.seconds_left is not None:
-        text += f" · {status.seconds_left:.0f} s left" if status.seconds_left >= 1 else " · about to end"
+        text += f" · up to {status.seconds_left:.0f} s left" if status.seconds_left >= 1 else " · about to end"
     return f"{label}: {text}" if label else text
 
 
