@@ -16,7 +16,7 @@ makes the best. `eta_` is the posterior mean of ln eta, taken to the nearest eta
 each learner has its share of the vote, exp(-loss_l - b_l) over their sum.
 
 The eta of least loss jumps from end to end of a path that is flat but for noise, as few rows leave it; the masses then
-stay in its middle, and move as far as the rows are sure. What else was tried: docs/transfer.md.
+stay in its middle, and move as far as the rows are sure. What else was tried: docs/trials.md.
 
 `Search.guarded` takes the target alone or all domains pooled where they lose less than boosting by more than three
 nats: what the best of four (two kinds, two learners) gains by chance about once in twenty times (Wilks 1938,

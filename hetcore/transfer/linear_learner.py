@@ -33,7 +33,7 @@ MOST_COMPONENTS = 200
 MOST_PLAIN = 100  # columns that were never cut, also in files of before
 LARGEST = 1e100  # of a cell: what is beyond becomes its end
 FAR_APART, ENOUGH = 10.0, 30  # deviation over all rows in the target's, and cells that tell the target's
-COST, FEW_COLUMNS = 0.1, 30  # C, and of how many columns; see docs/transfer.md for what else was tried
+COST, FEW_COLUMNS = 0.1, 30  # C, and of how many columns; see docs/transfer.md
 COSTS = (0.1, 0.03, 0.01, 0.003, 0.001, 0.0003)  # of more
 
 
