@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,6 +19,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from hetcore.consensus.link_sums import LinkSum, ScaledLinks, degrees, linked_rows, times
+from hetcore.consensus.recall import MEMORY, key_of
 from hetcore.data import Graph, HetData
 from hetcore.data.identity import positions
 from hetcore.data.splits import dealt_in_order
@@ -224,17 +226,25 @@ class NearestRows(Stored):
 
         Mean labels of the nearest rows, of their nearest, and of labels that spread; each row's fold hidden from it.
         """
-        own, links, first = positions(ids, self.ids), {}, 0
+        own, links, keys, first = positions(ids, self.ids), {}, {}, 0
         for name, X in tables.items():
-            among = self.rows[:, first : first + X.shape[1]]
-            links[name] = _links(X.astype(np.float32), own, among)
+            given = X.astype(np.float32), own, self.rows[:, first : first + X.shape[1]]
+            # by what the table holds: another may change, and it stays
+            keys[name] = key_of(*given) if MEMORY.room else ""
+            links[name] = MEMORY.recalled("nearest rows", keys[name], partial(_links, *given))
             first += X.shape[1]
         if len(links) > 1:
             # a table's neighbours count by the tables that have a row: the mean over those
             links[""] = tuple(sum(walk(each[i]) for each in links.values()) for i in range(2))
-        return {name: self._messages(walk(to), walk(within), labels.fold) for name, (to, within) in links.items()}
+            keys[""] = key_of(*keys.values()) if MEMORY.room else ""
+        found = {}
+        for name, (to, within) in links.items():
+            key = key_of(keys[name], self.codes, self.fold, labels.fold) if MEMORY.room else ""
+            found[name] = MEMORY.recalled("messages", key, partial(self._messages, to, within, labels.fold))
+        return found
 
     def _messages(self, to: Any, within: Any, fold: NDArray[np.int64]) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
+        to, within = walk(to), walk(within)
         linked, k = np.diff(to.indptr) > 0, self.codes.shape[1]
         messages = np.full((len(fold), 3 * k), np.nan)
         # unlabelled rows, of fold -1, see all labels

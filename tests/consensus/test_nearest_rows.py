@@ -13,6 +13,7 @@ import hetcore as hc
 from hetcore import metrics
 from hetcore.consensus import neighbor_columns
 from hetcore.consensus.neighbor_columns import NEAREST, KnownLabels, NearestRows
+from hetcore.consensus.recall import MEMORY
 from hetcore.errors import ModelFileError
 from hetcore.model_files import dumps, load
 
@@ -75,6 +76,28 @@ def test_a_row_has_the_same_columns_alone_under_any_id_and_in_blocks_of_one(rows
     nearest = [0, *_nearest_by_hand(tables["a"], 0)[: NEAREST - 1]]
     expected = np.mean([labels.codes[j, 0] for j in nearest if labels.fold[j] >= 0])
     assert_allclose(unseen["a"][1][0, 0], expected, rtol=1e-12)
+
+
+def test_where_one_table_changes_the_neighbours_in_the_other_are_recalled_with_the_same_bits(rows, monkeypatch):
+    ids, tables, labels = rows
+    changed = tables | {"a": tables["a"] + 1.0 * (np.arange(60) % 7 == 0)[:, None]}
+    other = labels._replace(codes=1.0 - labels.codes)
+    asked = [(changed, labels), (tables, other), (tables, labels)]
+
+    def said(given, known):
+        return NearestRows.of(ids, given, known).columns(ids, given, known)
+
+    expected = [said(*each) for each in asked]
+    monkeypatch.setattr(MEMORY, "room", 10 << 20)
+    said(tables, labels)
+    looked, links = [], neighbor_columns._links
+    monkeypatch.setattr(neighbor_columns, "_links", lambda *given: looked.append(given[0].shape[1]) or links(*given))
+    for each, found in zip(asked, expected):
+        for name, (covers, X) in said(*each).items():
+            assert_array_equal(covers, found[name][0])
+            assert_array_equal(X, found[name][1])
+    assert looked == [4]  # the columns of the table that changed, once
+    MEMORY.give_room(0)
 
 
 def _spirals(seed, columns=12):
