@@ -12,7 +12,7 @@ from studio import session
 from studio.views.common import training
 from studio.views.common.widgets import details, escape, frame, panes
 from studio.views.common.widgets_chance import any_over_seeds, compared
-from studio.views.common.widgets_controls import Limits, held, parameter_slider, slider, train_example
+from studio.views.common.widgets_controls import OWN_SHARE, Limits, held, parameter_slider, slider, train_example
 from studio.views.common.widgets_downloads import downloads
 from studio.views.common.widgets_pins import pin_of, pinned
 from studio.views.common.widgets_progress import outcomes
@@ -87,10 +87,13 @@ def controls() -> tuple[Choice, list[str], int]:
     possible = examples_possible(data, target, label)
     most = max(possible, 2)
     # What the address says comes first; another target may have fewer, and a slider past its end raises.
-    held("examples", min(3, most), Limits(1, most))
+    # Of an example three, where transfer matters most; of one's own as many as train on the other pages.
+    start = 3 if state.get("uploaded") is None else possible * OWN_SHARE // 100
+    start = max(1, min(start, most))
+    held("examples", start, Limits(1, most))
     state["examples"] = min(state["examples"], most)
     text = "Labelled rows of each class in the target; the other rows score the methods."
-    examples = slider("Target examples of each class", 1, most, start=min(3, most), step=1, key="examples", help=text)
+    examples = slider("Target examples of each class", 1, most, start=start, step=1, key="examples", help=text)
     methods = choose("Methods", list(METHODS), FIRST, "methods", "Trained side by side on the same examples.")
     broken = corrupted(sources)
     # Read before its control is drawn, which stands below with what is rarely changed.

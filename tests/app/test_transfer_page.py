@@ -28,8 +28,8 @@ def started() -> AppTest:
 
 
 @pytest.fixture
-def page() -> AppTest:
-    """The page on three uploaded tables of the same columns."""
+def opened() -> AppTest:
+    """The page on three uploaded tables of the same columns, as it opens."""
     at = started().switch_page("pages/1_Data.py").run()
     files = [(f"{name}.csv", table(seed), CSV) for seed, name in enumerate(("home", "near", "far"))]
     at = at.file_uploader[0].set_value(files).run()
@@ -39,6 +39,12 @@ def page() -> AppTest:
     assert not at.exception and not at.error
     assert "Train on it: Transfer" in [each.proto.label for each in at.get("page_link")]
     return at.switch_page("pages/4_Transfer.py").run()
+
+
+@pytest.fixture
+def page(opened: AppTest) -> AppTest:
+    """The same with three examples of each class, as of an example."""
+    return opened.slider(key="examples").set_value(3).run()
 
 
 def trained(page: AppTest) -> AppTest:
@@ -85,12 +91,14 @@ def test_a_fresh_session_trains_the_example_and_keeps_its_choices():
     assert "left-out rows η" in words(page).replace("\\", "")  # the curve behind the slider, in words
 
 
-def test_uploaded_domains_are_ready_and_nothing_trains_unasked(page):
-    assert not page.exception
-    assert page.selectbox(key="target").value == "home"
-    assert page.multiselect(key="teachers").value == ["near", "far"]
-    assert "n_T = 6" in words(page).replace("\\", "")
-    assert "live Transfer" not in page.session_state
+def test_uploaded_domains_are_ready_and_nothing_trains_unasked(opened):
+    assert not opened.exception
+    assert opened.selectbox(key="target").value == "home"
+    assert opened.multiselect(key="teachers").value == ["near", "far"]
+    # four fifths of what the rarer class can give; one of its rows is left to be scored
+    assert (opened.slider(key="examples").value, opened.slider(key="examples").max) == (14, 18)
+    assert "n_T = 28" in words(opened).replace("\\", "")
+    assert "live Transfer" not in opened.session_state
 
 
 def test_methods_train_side_by_side_and_the_wrong_rows_come_first(page):

@@ -25,7 +25,7 @@ from studio.views.common import glossary
 from studio.views.common.widgets_present import NOTHING, PRESENT, present
 
 __all__ = [
-    "Limits", "follow", "go_back", "held", "labels_known", "multiselect", "parameter_slider", "share", "slider",
+    "OWN_SHARE", "Limits", "follow", "go_back", "held", "labels_known", "multiselect", "parameter_slider", "share", "slider",
     "train_example", "values", "write",
 ]  # fmt: skip
 
