@@ -53,8 +53,9 @@ class Packer:
         return Packed(digest, content, payload)
 
     def known(self, contents: Iterable[Any]) -> set[str] | None:
-        """Return the digests of data without reading them; None if some are new."""
-        found = {self._digest(content) for content in contents}
+        """Return the digests of data without reading them; None if some are new. Arrays and dicts are never known."""
+        # They travel beside data that a worker may hold, which is what it is chosen for.
+        found = {self._digest(content) for content in contents if type(content).__weakrefoffset__}
         return None if None in found else found
 
     def _digest(self, value: Any) -> str | None:
