@@ -17,7 +17,7 @@ import time
 import warnings
 from collections.abc import Callable, Collection, Iterable
 from functools import lru_cache, partial
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import polars as pl
@@ -124,6 +124,16 @@ class Estimator(Declared, BaseEstimator):
             raise
         _end(callbacks, self, None)
         return self
+
+    if not TYPE_CHECKING:  # a type checker would take any name for one that is there
+
+        def __getattr__(self, name: str) -> Any:
+            """Say why what a fit learns is not there: no fit yet, or a model file, which keeps what predicts."""
+            text, why = f"{type(self).__name__!r} object has no attribute {name!r}", ""
+            if name.endswith("_") and not name.startswith("_"):
+                fitted = any(each.endswith("_") and not each.startswith("_") for each in vars(self))
+                why = ": a model file keeps what predicts, no more" if fitted else " before a fit: call fit first"
+            raise AttributeError(f"{text}{why}.", name=name, obj=self)
 
     def _outline(self, data: Any, y: Any = None) -> Any:
         """Return what tells the data of a fit from most others, for `hetcore.export`; a model file does not keep it."""

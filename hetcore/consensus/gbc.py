@@ -50,6 +50,7 @@ consensus", SIAM Data Mining 2012; equation numbers are those of its extended ve
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Collection
 from typing import Any, NamedTuple
 
@@ -63,6 +64,7 @@ from hetcore.consensus.executor import Executor, LocalExecutor
 from hetcore.consensus.predictor import StagewiseModel, in_no_table
 from hetcore.consensus.view_predictor import ViewModel
 from hetcore.data import HetData
+from hetcore.errors import MissingColumnsWarning
 from hetcore.parameters import Flag, Interval, OneOf, SeedAndThreads, Slider, Whole, param
 from hetcore.registry import MemoryNeed, estimator
 from hetcore.round_scores import describe, scores_of_tables, shares
@@ -230,13 +232,18 @@ class _GBC(Tempering, BoostedEstimator):
     def _explained(self, data: HetData) -> tuple[list[NDArray], NDArray[np.float64]]:
         """Return what each part adds to the raw scores, and what comes of it: probabilities or standardised numbers."""
         self._check_predictable(data)
+        if isinstance(self.model_, ViewModel) and (bare := self.model_.stripped(data)):
+            text = f"{bare} labelled instances of the fit are linked here and have no record in any source: give their"
+            cure = "records and links beside the new ones, for neighbours are predicted from those too."
+            warnings.warn(f"{text} {cure}", MissingColumnsWarning, stacklevel=3)
         adds = self.model_.contributions(data)
         return adds, self.model_.fitted(data, self.graph_weights_, adds)
 
     def predict(self, data: HetData, return_coverage: bool = False) -> Any:
         """Predict each instance from the sources that it has, also instances never seen.
 
-        Labels in `data` are not looked at: what neighbours say comes from the labels of the fit.
+        Labels in `data` are not looked at: what neighbours say comes from the labels of the fit. Their records and
+        links are those of `data`: give the instances of the fit beside new ones that are linked to them.
 
         Parameters
         ----------
@@ -252,6 +259,11 @@ class _GBC(Tempering, BoostedEstimator):
         (n,) object, with `return_coverage`
             "sources"; "graphs" for an instance in no table, predicted by its neighbours' weighted average; "none" for
             one that nothing covers, which gets the prior.
+
+        Warns
+        -----
+        MissingColumnsWarning
+            If labelled instances of the fit have links here and no record, as none had in the fit.
         """
         _, fitted = self._explained(data)
         labels = self.scale_.labels(fitted)
@@ -282,7 +294,8 @@ class _GBC(Tempering, BoostedEstimator):
         (n, p) or (n, p, K) float64
             In the order of `source_weights_` (then `graph_weights_`). A regressor's are in the labels' unit, and the
             prior (the mean label) plus the sum of sources and graphs is the prediction; a classifier's are raw scores,
-            before the softmax.
+            before the softmax. With `as_printed` an instance in no table gets its neighbours' average as a whole, of
+            which no part is anybody's: its contributions are 0.
         """
         adds, fitted = self._explained(data)
         stack = self._stacked(adds, graphs)

@@ -13,6 +13,7 @@ from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import cho_factor, cho_solve
 
 from hetcore.consensus.recall import MEMORY, key_of
 from hetcore.consensus.table_views import TableView
@@ -134,9 +135,24 @@ class SmoothLearner(ViewLearner):
         curved = (self.outputs.curvature(fitted[:count]) * self.seen).mean(axis=(0, 2))
         # one curvature for a member: an eigendecomposition of its own in each round would cost the most by far
         size = np.maximum(FEWEST_CURVATURE, curved / np.maximum(self.seen.mean(axis=(0, 2)), 1e-12))
-        steps = slopes.reshape(self.weights.shape) / (self.values + penalty)[:, None, None]
+        if self.round == 0 and self.pulls and self.pulled.size:
+            steps = self._first_steps(slopes, penalty)
+        else:
+            steps = slopes.reshape(self.weights.shape) / (self.values + penalty)[:, None, None]
         self.weights = self.weights + steps / size[:, None]
         self.scores = self._members_of(self.turned @ _flat(self.weights))
+
+    def _first_steps(self, slopes: NDArray, penalty: float) -> NDArray[np.float64]:
+        """Return steps (e, F, k) on the labelled rows alone: before there is an E no row is to stay at the prior.
+
+        Else rows that no label is like, such as those of a column that only they have, would stay there for good.
+        """
+        own = self.turned[: self.own.size]
+        gram = (1.0 - 1.0 / self.rule.n_folds) * (own.T @ own)
+        # as large beside the labelled rows alone as it is beside all
+        share = np.trace(gram) / max(float(self.values.sum()), 1e-300)
+        gram[np.diag_indices_from(gram)] += penalty * share
+        return cho_solve(cho_factor(gram, lower=True), slopes).reshape(self.weights.shape)
 
     def _members_of(self, flat: NDArray) -> NDArray[np.float64]:
         """Return what members say of rows (m, F, k) whose products with their weights are given (m, F k)."""

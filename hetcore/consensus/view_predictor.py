@@ -15,11 +15,12 @@ from hetcore.binning import BinMapper
 from hetcore.consensus.boosting import ViewBoosting
 from hetcore.consensus.neighbor_columns import KnownLabels
 from hetcore.consensus.outputs import Outputs
+from hetcore.consensus.predictor import in_no_table
 from hetcore.consensus.smoothing import LinkBlend, smoothed
 from hetcore.consensus.table_views import DataView
 from hetcore.consensus.view_learners import predict_with
 from hetcore.consensus.view_sum import factors
-from hetcore.consensus.views import ViewColumns
+from hetcore.consensus.views import SEEN_LACKING, ViewColumns
 from hetcore.data import HetData
 from hetcore.data.identity import positions
 from hetcore.errors import ModelFileError
@@ -178,6 +179,22 @@ class ViewModel(Stored):
     @property
     def source_names(self) -> list[str]:
         return self.columns.tables.names
+
+    def stripped(self, data: HetData) -> int:
+        """Return how many labelled instances of the fit have a link in some data and no record, which none was without.
+
+        0 where the fit had such ones, or none could be told apart from a few.
+        """
+        names, lacked = self.source_names, self.columns.lacked
+        # of a source that nearly each labelled instance had
+        if lacked is None or lacked[: len(names)].all():
+            return 0
+        linked = np.zeros(data.n, bool)
+        for name in self.graph_weights:
+            if name in data.graphs:
+                linked |= data.graphs[name].degree > 0
+        bare = linked & in_no_table(data, names) & (positions(data.id_series, self.memory.ids) >= 0)
+        return int(bare.sum()) if bare.sum() >= SEEN_LACKING else 0
 
     def contributions(self, data: HetData) -> list[NDArray[np.float64]]:
         """Return what each table, then each graph, adds to the raw score, (n, K) each."""

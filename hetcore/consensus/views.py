@@ -6,7 +6,7 @@
 | joined | all tables' side by side, where there are several |
 | labels of GRAPH | neighbours' labels at one and two links and spread further, hidden by fold |
 | smoothed over GRAPH | the joined columns averaged twice over the links and oneself (SGC) |
-| joined and graphs | the joined columns, neighbours' labels and neighbours' features at one and two links |
+| joined and graphs | the joined columns, neighbours' labels and features at one and two links; for trees how many |
 | labels near in TABLE | of classes: labels of the nearest rows and of their nearest, and spread, hidden by fold |
 
 Of two or more graphs their union counts as one more, "all graphs": links over their graph's mean weight, summed. A
@@ -54,6 +54,7 @@ ALL_GRAPHS, ALL_TABLES = "all graphs", "all tables"
 LEARNERS = ("trees", "kernel", "linear")
 MOST_SUMS, FEWEST_AVERAGED = 500_000_000, 32  # links times columns that are averaged over a graph; columns at least
 FEWER = "components "  # before the name of the columns that are averages of these
+COUNTS = 3  # last columns of neighbours' labels: how many there are
 SEEN_LACKING = 5  # labelled rows without a table or link, or one in 20, from which a view of several may lack it
 
 
@@ -229,6 +230,7 @@ class ViewColumns(Stored):
         self, links: Mapping[str, Any], labels: KnownLabels, tables: Tables, present: NDArray[np.bool_], *, learn: bool
     ) -> dict[tuple[str, str], tuple[NDArray, NDArray]]:
         made, blocks, usable, first = {}, [], self._usable(present), len(tables.has)
+        uncounted = []  # the same without how many labels there are
         for place, (name, among) in enumerate(links.items(), first):
             near_labels = label_columns(among, labels)
             made |= self._label_matrices(name, present[place], near_labels, learn=learn)
@@ -244,10 +246,15 @@ class ViewColumns(Stored):
             made[f"smoothed over {name}", "linear"] = somewhere & usable[place], averaged
             near = feature_means(among, tables.flat)
             degree = np.log1p(degrees(among)).reshape(-1, 1).astype(np.float32)
-            blocks += [near_labels, near, feature_means(among, near), degree]
-        graphs = np.hstack(blocks)
+            features = [near, feature_means(among, near), degree]
+            blocks += [near_labels, *features]
+            uncounted += [near_labels[:, :-COUNTS], *features]
+        graphs, uncounted = np.hstack(blocks), np.hstack(uncounted)
         blocks.clear()
-        scaled = self._scaled("graphs", graphs, learn)
+        # counts rise and fall together, and a line through them would run far where a new row has a part of its links;
+        # files of before have them
+        counted = not learn and self.scales["graphs"].center.size == graphs.shape[1]
+        scaled = self._scaled("graphs", graphs if counted else uncounted, learn)
         covers = present.any(axis=0) & usable.all(axis=0)
         smooth = linear = narrowed(np.hstack([tables.joined_smooth, scaled]))
         # not twice where both learners see the same columns
@@ -271,7 +278,7 @@ class ViewColumns(Stored):
         key = f"labels of {name}"
         return {
             (key, "trees"): (linked, near_labels),
-            (key, "linear"): (linked, self._scaled(key, near_labels[:, :-3], learn)),
+            (key, "linear"): (linked, self._scaled(key, near_labels[:, :-COUNTS], learn)),
         }
 
     def links(self, data: HetData, name: str) -> Any:
@@ -290,7 +297,7 @@ class ViewColumns(Stored):
     def width(self, view: View, k: int) -> int:
         """Return how many columns a view has for k scores a row."""
         trees, tables = view.learner == "trees", self.tables
-        near_labels, flat = 3 * k + 3, tables.flat_width
+        near_labels, flat = 3 * k + COUNTS, tables.flat_width
         linear = view.learner == "linear" and tables.linear_sees_all
         joined = sum(tables.widths().values()) if trees else tables.n_columns if linear else tables.smooth_width
         if view.columns.startswith(NEAR):
@@ -298,9 +305,12 @@ class ViewColumns(Stored):
         if (fewer := self.scales.get(FEWER + view.columns)) is not None:
             return fewer.components.shape[1]
         if not view.tables:
-            return near_labels if trees else near_labels - 3
+            return near_labels if trees else near_labels - COUNTS
         if view.columns == "joined and graphs":
-            return joined + len(self.shown) * (near_labels + 2 * flat + 1)
+            counted = len(self.shown) * (near_labels + 2 * flat + 1)
+            # smooth learners of files of before see counts too
+            seen = self.scales["graphs"].center.size if "graphs" in self.scales and not trees else counted
+            return joined + (seen if seen == counted - len(self.shown) * COUNTS else counted)
         if view.graphs or view.columns == "joined" or linear:
             return joined
         return (tables.widths() if trees else tables.smooth_widths())[view.tables[0]]

@@ -8,7 +8,7 @@ import pytest
 from numpy.testing import assert_array_equal
 
 import hetcore as hc
-from hetcore.errors import DataError
+from hetcore.errors import DataError, MissingColumnsWarning
 from tests.consensus.test_consensus import TASKS
 
 N = 40
@@ -152,3 +152,78 @@ def test_a_source_that_a_sample_leaves_without_a_record_changes_nothing():
     assert bare.sources["rare"].n_rows == 0
     one, other = (hc.GBCRegressor(n_iterations=2).fit(data).predict(data) for data in (bare, bare.select(["t"])))
     assert_array_equal(one, other)
+
+
+# Rows that no label is like -------------------------------------------------------------------------------------------
+
+
+def rmse_of_unlabelled(frames, y, **params):
+    """Return the error of the rows after the first 100, whose numbers alone are known."""
+    ids = [f"i{k}" for k in range(len(y))]
+    sources = {
+        name: frame.with_columns(pl.Series("id", ids[len(ids) - frame.height :])) for name, frame in frames.items()
+    }
+    data = hc.HetData(sources, target=(ids[:100], y[:100]))
+    return float(np.sqrt(np.mean((hc.GBCRegressor(**params).fit(data).predict(data) - y)[100:] ** 2)))
+
+
+@pytest.mark.parametrize("column", [False, True], ids=["source", "column"])
+def test_what_no_labelled_row_has_keeps_nobody_at_the_mean(column):
+    rng = np.random.default_rng(0)
+    x, other = rng.normal(size=(2, 200))
+    y, plain = 2 * x + 0.3 * rng.normal(size=200), pl.DataFrame({"x": x, "w": other})
+    if column:
+        late = np.where(np.arange(200) >= 100, x + 0.3 * rng.normal(size=200), np.nan)
+        more = {"t": plain.with_columns(late=pl.Series(late))}
+    else:
+        more = {"t": plain, "late": plain.tail(100)}
+    # the mean itself is 2 away
+    assert rmse_of_unlabelled({"t": plain}, y) < 0.35
+    assert rmse_of_unlabelled(more, y) < 0.75
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_unlabelled_rows_far_from_the_labelled_ones_are_not_drawn_to_the_mean(seed):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(300, 3))
+    X[100:] += 3.0
+    y = X @ [1.0, 2.0, -1.0] + np.sin(X[:, 0]) + 0.3 * rng.normal(size=300)
+    frames = {"t": pl.DataFrame({f"x{k}": X[:, k] for k in range(3)})}
+    pulled, left = (rmse_of_unlabelled(frames, y, lambda0=lambda0) for lambda0 in (0.3, 0.0))
+    assert pulled < 1.05 * left and pulled < 2.0
+
+
+def linked_to_known(seed):
+    """Return a model of 400 instances in cliques, 100 new ones as tables and links, and a function of what is given."""
+    rng = np.random.default_rng(seed)
+    group, x = rng.integers(50, size=500), rng.normal(size=500)
+    y, ids = x + 2 * rng.normal(size=50)[group] + 0.2 * rng.normal(size=500), np.array([f"i{k}" for k in range(500)])
+    table, pairs = (
+        pl.DataFrame({"id": ids, "x": x}),
+        [(i, j) for i in range(500) for j in range(i) if group[i] == group[j]],
+    )
+
+    def given(table, pairs):
+        return hc.HetData({"t": table}, {"g": graph([(ids[i], ids[j]) for i, j in pairs])})
+
+    known = given(table[:400], [pair for pair in pairs if pair[0] < 400]).with_target(np.r_[y[:300], [np.nan] * 100])
+    model = hc.GBCRegressor().fit(known)
+
+    def error(data):
+        predicted = dict(zip(data.ids, model.predict(data)))
+        return float(np.sqrt(np.mean((np.array([predicted[each] for each in ids[400:]]) - y[400:]) ** 2)))
+
+    return (
+        error,
+        given(table, pairs),
+        given(table[400:], [pair for pair in pairs if pair[0] >= 400]),
+        given(table[400:], []),
+    )
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_new_rows_linked_to_known_ones_without_records_are_predicted_from_what_is_there_and_that_is_said(seed):
+    error, whole, alone, unlinked = linked_to_known(seed)
+    with pytest.warns(MissingColumnsWarning, match="labelled instances of the fit are linked here and have no record"):
+        partly = error(alone)
+    assert error(whole) < 0.5 and partly < 0.6 * error(unlinked)
