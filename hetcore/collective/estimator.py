@@ -301,10 +301,16 @@ class Collective(BoostedEstimator):
         (1 + sweeps, len(ids)) float32, or (1 + sweeps, len(ids), K) for classes
             In the labels' unit, or probabilities. Row 0 is the start, each further row the state after a sweep; a label
             that is known stands as it is.
+
+        Raises
+        ------
+        DataError
+            If an id is none of the data's.
         """
+        # before the sweeps, which may take long
+        places = np.arange(data.n) if ids is None else data._places(list(ids))
         traced: list[NDArray] = []
         self._fitted(data, y, traced)
-        places = np.arange(data.n) if ids is None else np.array([data.position[each] for each in ids], np.int64)
         predicted = np.stack(traced)[:, places]
         scale: Scale = self.model_.scale
         if scale.is_classifier:

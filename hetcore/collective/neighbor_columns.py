@@ -24,6 +24,7 @@ import scipy.sparse
 from numpy.typing import NDArray
 from scipy.sparse.linalg import svds
 
+from hetcore.data.columns import FLOAT_MAX
 from hetcore.kernels.collective_columns import Net
 from hetcore.schema import Stored, array
 
@@ -116,7 +117,7 @@ class Hops:
             sums = _walks(graph, back, filled, hops)
             weights = _walks(abs(graph), back, known[:, None].astype(np.float64), hops)
             for total, weight in zip(sums, weights):
-                blocks += [_ratio(total, weight), np.maximum(weight, 0.0).astype(np.float32)]
+                blocks += [_ratio(total, weight), np.clip(weight, 0.0, FLOAT_MAX).astype(np.float32)]
         return np.hstack([np.empty((self.n, 0), np.float32), *blocks])
 
 

@@ -155,7 +155,8 @@ class Factorization(RegressorScore, Estimator):
         -------
         y : (n,) float64
         std : (n,) float64
-            Only with `return_std`: the standard deviation of the entry's noise, in the unit of y.
+            Only with `return_std`: the standard deviation of the entry's noise, in the unit of y. With
+            `validation_fraction=0` no entry is left out to tell it, and that of the training ones comes out too small.
 
         Warns
         -----

@@ -218,6 +218,8 @@ def test_a_trace_ends_at_the_prediction(planted):
     predictions = dict(zip(data.ids, model.predict(data)))
     np.testing.assert_allclose(trace[-1, :5], [predictions[i] for i in asked], rtol=1e-6)
     np.testing.assert_allclose(trace[:, 5:], np.tile(y[~np.isnan(y)][:2], (len(trace), 1)), rtol=1e-6)
+    with pytest.raises(hc.DataError, match="'nobody' are not in the data"):
+        model.sweep_trace(data, ["nobody"])
     every = model.sweep_trace(data)
     assert (every[0] != every[-1]).any()
     staged = model.staged_predict(data)
