@@ -24,7 +24,7 @@ PLANTED: dict[str, dict[str, Any]] = {
         "n_sources": 2, "informativeness": 0.3, "coverage": 1.0, "n_graphs": 1, "homophily": 0.9, "labelled": 0.08,
     },
 }  # fmt: skip
-METHODS = ("0", "0.1", "0.3", "1", "3", "10", "30")
+METHODS = ("0", "0.1", "0.3", "1", "3", "10", "30", "100", "300")
 
 
 def run_cell(data: str, method: str, seed: int) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from hetcore.consensus.smoothing import LinkBlend, Pairs, graph_weights, smoothe
 from hetcore.consensus.view_state import ViewState
 from hetcore.consensus.view_sum import ViewCorrection, ViewSum, factors
 from hetcore.consensus.view_weights import (
+    FIRM,
     SHARPNESS,
     consensus,
     consensus_of_each,
@@ -327,10 +328,13 @@ class ViewConsensus:
 
     def shares(self) -> NDArray[np.float64]:
         """Return each view's shares (v, p + q) in what its tables and graphs explain: rows sum to 1."""
-        gains = {}
+        gains, firm = {}, {}
         for name in self.columns.tables.names:
             own = [i for i, view in enumerate(self.views) if view.view.tables == (name,) and not view.view.graphs]
             gains[name] = float(self.explains[own].max())
+            firm[name] = explained(self.prior_losses, [self.view_losses[i] for i in own], FIRM)
+        # a table of noise beats the prior by an error every now and then
+        gains = firm if any(firm.values()) else gains
         return deal([view.view for view in self.views], self.relative, gains, self.graph_weights)
 
     def dealt(self) -> NDArray[np.float64]:

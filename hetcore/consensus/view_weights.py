@@ -12,13 +12,15 @@ from hetcore.consensus.table_views import View
 from hetcore.weights import weights_from_losses
 
 __all__ = [
-    "SHARPNESS", "consensus", "consensus_of_each", "deal", "explained", "fitted_mix", "sharpness_for", "weights_of",
+    "FIRM", "SHARPNESS", "consensus", "consensus_of_each", "deal", "explained", "fitted_mix", "sharpness_for",
+    "weights_of",
 ]  # fmt: skip
 
 SHARPNESS = (3.0, 1.0, 2.0, 4.5, 6.0, 9.0, 12.0, 18.0, 27.0, 36.0)  # that "auto" chooses from; 1 is the paper's
 LABELS_PER_SHARPNESS = 15  # labelled rows for each 1 of the largest sharpness above the first
 FAINT = 1e-9  # of the largest weight: views below it are skipped where others cover the same
 SURE = 1.0  # standard errors that a table's views must beat the prior by, for it to explain anything
+FIRM = 2.0  # the same for a part of what several tables' views weigh, where another table's views do
 
 
 def weights_of(losses: NDArray, rule: str, sharpness: float) -> NDArray[np.float64]:
@@ -108,11 +110,11 @@ def fitted_mix(
     return weights
 
 
-def explained(prior: NDArray, losses: Sequence[NDArray]) -> float:
-    """Return the share of the prior's loss (l,) that the best of some views takes away; 0 unless clearly some."""
+def explained(prior: NDArray, losses: Sequence[NDArray], errors: float = SURE) -> float:
+    """Return the share of the prior's loss (l,) that the best of some views takes away, less standard errors; or 0."""
     total = max(float(prior.mean()), 1e-300)
     gains = [prior - each for each in losses]
-    sure = [gain.mean() - SURE * gain.std() / np.sqrt(gain.size) for gain in gains]
+    sure = [gain.mean() - errors * gain.std() / np.sqrt(gain.size) for gain in gains]
     return max(0.0, *(float(each) / total for each in sure)) if sure else 0.0
 
 
