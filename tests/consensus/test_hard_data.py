@@ -222,7 +222,7 @@ def linked_to_known(seed):
 
 
 @pytest.mark.parametrize("seed", range(2))
-def test_new_rows_linked_to_known_ones_without_records_are_predicted_from_what_is_there_and_that_is_said(seed):
+def test_new_rows_linked_to_known_ones_without_records_are_predicted_from_what_is_there_with_a_warning(seed):
     error, whole, alone, unlinked = linked_to_known(seed)
     with pytest.warns(MissingColumnsWarning, match="labelled instances of the fit are linked here and have no record"):
         partly = error(alone)

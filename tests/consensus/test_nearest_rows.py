@@ -84,16 +84,16 @@ def test_where_one_table_changes_the_neighbours_in_the_other_are_recalled_with_t
     other = labels._replace(codes=1.0 - labels.codes)
     asked = [(changed, labels), (tables, other), (tables, labels)]
 
-    def said(given, known):
+    def messages(given, known):
         return NearestRows.of(ids, given, known).columns(ids, given, known)
 
-    expected = [said(*each) for each in asked]
+    expected = [messages(*each) for each in asked]
     monkeypatch.setattr(MEMORY, "room", 10 << 20)
-    said(tables, labels)
+    messages(tables, labels)
     looked, links = [], neighbor_columns._links
     monkeypatch.setattr(neighbor_columns, "_links", lambda *given: looked.append(given[0].shape[1]) or links(*given))
     for each, found in zip(asked, expected):
-        for name, (covers, X) in said(*each).items():
+        for name, (covers, X) in messages(*each).items():
             assert_array_equal(covers, found[name][0])
             assert_array_equal(X, found[name][1])
     assert looked == [4]  # the columns of the table that changed, once
