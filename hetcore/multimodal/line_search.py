@@ -20,7 +20,7 @@ from scipy.stats import norm
 
 from hetcore.multimodal.risk import exponents
 
-__all__ = ["STEPS", "RiskAlongStep", "bayes_step", "fixed_step", "grid_step", "newton_step"]
+__all__ = ["STEPS", "RiskAlongStep", "bayes_step", "bounded", "fixed_step", "grid_step", "newton_step"]
 
 FIXED = 0.1
 GRID = 9
@@ -48,11 +48,11 @@ class RiskAlongStep:
         rows = np.arange(n)
         self.start = exponents(scores, y)[others]
         self.slopes = np.stack([(0.5 * (g - g[rows, y][:, None]))[others] for g in moves])
-        self._log_n = np.log(n)
+        self.log_n = np.log(n)
 
     def value(self, steps: NDArray) -> float:
         """Return the logarithm of the mean risk at steps (p,)."""
-        return float(logsumexp(self.start + steps @ self.slopes) - self._log_n)
+        return float(logsumexp(self.start + steps @ self.slopes) - self.log_n)
 
     def model(self, steps: NDArray) -> tuple[float, NDArray[np.float64], NDArray[np.float64]]:
         """Return the logarithm of the mean risk, and gradient (p,) and Hessian (p, p) of the risk over the risk."""
@@ -63,7 +63,20 @@ class RiskAlongStep:
         total = share.sum()
         share /= total
         weighted = self.slopes * share
-        return float(top + np.log(total) - self._log_n), weighted.sum(axis=1), weighted @ self.slopes.T
+        return float(top + np.log(total) - self.log_n), weighted.sum(axis=1), weighted @ self.slopes.T
+
+
+def bounded(line: RiskAlongStep, steps: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return steps (p,), halved until the mean risk of n rows is at least 1 / sqrt(n): what so few can show.
+
+    Of rows that learners tell apart the least risk is at infinity, and no step is too long for it.
+    """
+    lowest = -0.5 * line.log_n
+    if line.value(np.zeros_like(steps)) <= lowest:
+        return np.zeros_like(steps)
+    while line.value(steps) < lowest:
+        steps = 0.5 * steps
+    return steps
 
 
 def newton_step(line: RiskAlongStep, rng: np.random.Generator, highest: float = 1.0) -> NDArray[np.float64]:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from hetcore import metrics
 from hetcore.multimodal.learners import Dense, Trees
-from hetcore.multimodal.line_search import FIXED, STEPS, RiskAlongStep
+from hetcore.multimodal.line_search import FIXED, STEPS, RiskAlongStep, bounded
 from hetcore.multimodal.risk import Exact, direction, log_risk, printed_target, tilted
 from hetcore.multimodal.stopping import Stopping
 from hetcore.numerics import root_mean_square
@@ -21,6 +21,7 @@ from hetcore.targets import Problem
 __all__ = ["TwoLearners"]
 
 LARGEST_LOG = 700.0
+FEW_ROWS = 50  # left out, below which steps are bounded by what they can show
 NODES = (0.0, 0.25, 0.5, 0.75, 1.0)  # Boole's rule: the fall of the risk along a step is smooth
 NODE_WEIGHTS = (7 / 90, 32 / 90, 12 / 90, 32 / 90, 7 / 90)
 
@@ -77,7 +78,7 @@ class TwoLearners:
     def round(self) -> bool:
         """Fit the learners to w (1) or to the second-order targets, choose the steps, add both; True to stop."""
         fitted, validation = self._rows()
-        self.left_out = validation if len(validation) < len(self.known) else validation[:0]
+        self.left_out = np.setdiff1d(self.known, fitted)
         self.seconds, self.step_seconds = dict.fromkeys(self.modalities, 0.0), 0.0
         round_of = {1: self._first_order, 2: self._second_order}[self.params["order"]]
         candidates, moves, steps = round_of(fitted, validation)
@@ -102,7 +103,14 @@ class TwoLearners:
         if count == len(labelled):
             return labelled, labelled
         mixed = self.rng.permutation(labelled)
-        return np.sort(mixed[:count]), np.sort(mixed[count:])
+        # few rows are told apart by some step or other, which says nothing
+        return np.sort(mixed[:count]), labelled if self.few else np.sort(mixed[count:])
+
+    @property
+    def few(self) -> bool:
+        """Whether so few rows are left out that all choose the steps, and bound them."""
+        left_out = len(self.known) - int(np.ceil(self.params["subsample"] * len(self.known)))
+        return 0 < left_out < FEW_ROWS
 
     def _fit(self, name: str, rows: NDArray, target: NDArray, exact: Exact | None) -> tuple[Any, NDArray]:
         """Fit a source's learner to those of the rows that the source has; return it and its move (n, K).
@@ -125,6 +133,8 @@ class TwoLearners:
         started = time.perf_counter()
         line = RiskAlongStep(self.scores[validation], moves[:, validation], self.y[validation])
         steps = STEPS[self.params["step"]](line, self.rng, self.params["largest_step"])
+        if self.few:
+            steps = bounded(line, steps)
         self.step_seconds += time.perf_counter() - started
         return steps
 

@@ -21,7 +21,7 @@ from hetcore.targets import Problem
 
 __all__ = ["Stopping", "drawn_by_class", "log_loss", "part_weights"]
 
-LEAST_ROWS = 20  # fewer say nothing of a round
+LEAST_ROWS = 8  # fewer say nothing of a round
 RIDGE = 1.0  # of the part weights: one row's worth of loss for a weight that is 1 off
 
 

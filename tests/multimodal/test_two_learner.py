@@ -185,6 +185,21 @@ def test_text_is_a_modality_with_a_network():
     notes = pl.DataFrame({"note": [f"{word} number {i % 7}" for i, word in enumerate(words)]})
     sources = {"table": data.sources["table"], "note": hc.Source(data.ids, notes, {"note": "text"})}
     both = hc.HetData(sources, target=pl.DataFrame({"id": data.ids, "y": data.y}))
-    model = hc.TwoWeakLearnerClassifier(n_iterations=10, epochs=10, min_samples_leaf=5).fit(both, y)
+    learners = {"table": "tree", "note": "network"}
+    model = hc.TwoWeakLearnerClassifier(n_iterations=10, epochs=10, min_samples_leaf=5, learners=learners).fit(both, y)
     assert model.modalities_["note"].kind == "network" and error(model, both, y) < 0.25
     assert model.source_weights_["note"] > 0.3
+
+
+@pytest.mark.parametrize("order", [1, 2])
+@pytest.mark.parametrize("labels", [20, 40, 100])
+def test_few_labels_that_learners_tell_apart_do_not_run_away(order, labels):
+    rng = np.random.default_rng(1)
+    x, ids = rng.normal(size=(300, 4)), [f"i{k}" for k in range(300)]
+    y = np.where(x[:, 0] + x[:, 2] > 0, "a", "b").astype(object)
+    parts = {name: pl.DataFrame({"id": ids, "p": x[:, k], "q": x[:, k + 1]}) for k, name in ((0, "one"), (2, "two"))}
+    data = hc.HetData(parts, target=(ids[:labels], y[:labels]))
+    model = hc.TwoWeakLearnerClassifier(order=order, learners={"one": "linear", "two": "linear"}, n_iterations=60)
+    wrong = 1.0 - model.fit(data).predict_proba(data)[np.arange(300), (y == "b").astype(int)]
+    assert model.history_["loss:train"].max() <= 1.0 + 1e-9
+    assert (wrong[labels:] > 0.5).mean() < 0.25 and np.log1p(-wrong[labels:]).mean() > -1.0
