@@ -114,4 +114,4 @@ def label_findings(ids: pl.Series, labelled: NDArray[np.bool_], recorded: NDArra
         return []
     of = counted(int(labelled.sum()), "label")
     message = f"{len(bare):,} of {of} for ids that no source has: kept as instances without a record"
-    return [Finding("label_without_record", "target", len(bare), message, tuple(bare.head(5)))]
+    return [Finding("unrecorded_label", "target", len(bare), message, tuple(bare.head(5)))]

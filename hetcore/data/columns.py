@@ -131,8 +131,10 @@ def as_column(values: Any) -> Any:
         return listed
 
 
-def check_index(labels: Any, ids: pl.Series) -> None:
+def check_index(labels: Any, ids: pl.Series, order: str = "data.ids", what: str = "labels", name: str = "y") -> None:
     """Refuse labels of pandas whose index has the ids (n,) in another order: they are taken by place, not by index.
+
+    `order` is what the ids are called, `what` and `name` what else than labels `y` is refused.
 
     Raises
     ------
@@ -146,10 +148,10 @@ def check_index(labels: Any, ids: pl.Series) -> None:
     if index == (own := ids.to_list()):
         return
     if sorted(index) == sorted(own):
-        raise DataError("The index of the labels is the ids in another order than data.ids: give y.loc[data.ids].")
+        raise DataError(f"The index of the {what} is the ids in another order than {order}: give {name}.loc[{order}].")
     # whole numbers may be places that are ids by accident
     if labels.index.dtype.kind not in "iuf" and not set(index).isdisjoint(own):
-        raise DataError("The index of the labels has some of data.ids, and others: give y.reindex(data.ids).")
+        raise DataError(f"The index of the {what} has some of {order}, and others: give {name}.reindex({order}).")
 
 
 def other_index(given: Any, values: Any) -> tuple[str, str]:

@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from hetcore.data.columns import FLOAT_MAX, ColumnFacts, as_column, as_table, other_index, unmasked
+from hetcore.data.columns import FLOAT_MAX, ColumnFacts, as_column, as_table, check_index, other_index, unmasked
 from hetcore.data.fingerprint import hash_array, hash_column
 from hetcore.data.identity import as_ids, id_findings, is_missing, text_array, total_findings
 from hetcore.data.kinds import check_kind
@@ -70,6 +70,7 @@ class Source:
         if how:
             raise DataError(f"The table has the index of the ids {how}: give {mend.format('ids.index')} of it.")
         texts, findings = as_ids(ids)
+        check_index(data, texts, "ids", "table", "table")
         frame, array = _table_or_array(data)
         self.n_given = len(texts)
         _check_rows(self.n_given, len(frame) if array is None else len(array))

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from hetcore.data.columns import as_column, as_table, other_index
+from hetcore.data.columns import as_column, as_table, check_index, other_index
 from hetcore.data.identity import as_ids, float_texts, id_findings, is_missing
 from hetcore.data.kinds import NOTHING_KNOWN, TRUTHS, as_numbers, far_codes
 from hetcore.data.report import Finding
@@ -82,6 +82,7 @@ def _two_columns(target: Any, id_column: str) -> tuple[Any, Any]:
         how, mend = other_index(*target)
         if how:
             raise DataError(f"The labels have the index of the ids {how}: give y{mend.format('ids.index')}.")
+        check_index(target[1], as_ids(target[0])[0], order="ids")
         target = as_column(target[0]), as_column(target[1])
         if len(target[0]) != len(target[1]):
             raise DataError(f"There are {len(target[0]):,} ids for {len(target[1]):,} labels: give one label per id.")

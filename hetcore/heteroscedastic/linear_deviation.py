@@ -271,6 +271,8 @@ class HeteroscedasticLinearRegression(IntervalMixin, RegressorScore, RowsEstimat
 
     def _problem(self, X: Any, y: Any, sample_weight: Any, eval_set: Any) -> tuple[Rows, Rows | None]:
         X, y, weights = self._checked_rows(X, y, sample_weight)
+        # weights are counts of rows; shares, which sum to less than there are rows, are taken for equal parts of these
+        weights = weights * max(1.0, np.count_nonzero(weights) / weights.sum())
         self._measure(X, y, weights)
         return self._rows(X, y, weights), self._validation(eval_set)
 

@@ -111,9 +111,13 @@ class BranchNetwork:
         *,
         after: Sequence[int] = (),
     ) -> None:
-        self.seed = seed
+        self.seed, self._made_from = seed, (shapes, n_outputs, hidden, fusion, after)
         with deep.seeded(seed):
             self.module = deep.two_branches(shapes, n_outputs, hidden, fusion, after=after)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle what the network is made from, and its weights: the class of `module` has no name to be found by."""
+        return _remade, (self.seed, self._made_from, self.to_arrays())
 
     def epoch(self, inputs: Inputs, y: NDArray, t: int) -> None:
         """Pass over the rows once."""
@@ -138,6 +142,14 @@ class BranchNetwork:
     def restore(self, arrays: Mapping[str, NDArray]) -> None:
         """Set the weights; raises ModelFileError at any that do not fit."""
         deep.restore(self.module, arrays)
+
+
+def _remade(seed: int, made_from: tuple[Any, ...], arrays: Mapping[str, NDArray]) -> BranchNetwork:
+    """Return a network of these weights."""
+    *given, after = made_from
+    network = BranchNetwork(*given, seed, after=after)
+    network.restore(arrays)
+    return network
 
 
 def _flat(inputs: Inputs) -> list[NDArray]:

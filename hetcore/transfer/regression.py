@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from hetcore.base import RegressorScore
 from hetcore.checks import check_one_each, eval_pair
 from hetcore.errors import DataError
-from hetcore.numerics import root_mean_square
+from hetcore.numerics import mean_and_deviation, root_mean_square
 from hetcore.parameters import Interval
 from hetcore.registry import MemoryNeed, estimator
 from hetcore.schema import Value
@@ -61,8 +61,7 @@ class TransferRegressor(RegressorScore, Blend, TransferBase):
         X, y, domain = self._known(X, y, sample_domain)
         values = _numbers(y)
         ordered = np.sort(values)  # so that the order of rows does not change a bit
-        # labels that are all the same have no deviation
-        self._centre, self._unit = float(ordered.mean()), float(ordered.std()) or 1.0
+        self._centre, self._unit = mean_and_deviation(ordered, np.ones(len(ordered)))
         domain, names = self._numbered(domain, len(values))
         held_out = None
         if eval_set is not None:

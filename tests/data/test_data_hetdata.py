@@ -116,7 +116,7 @@ def test_parts_without_a_common_id_are_reported():
 def test_labels_outside_the_sources_are_kept_and_reported():
     data = hc.HetData({"one": ONE}, target=pl.DataFrame({"id": ["q", "r"], "y": [1.0, 2.0]}))
     assert data.n == 5
-    assert found(data)[("target", "label_without_record")] == 2
+    assert found(data)[("target", "unrecorded_label")] == 2
     assert "2 of 2 labels for ids that no source has" in str(data.report)
 
 

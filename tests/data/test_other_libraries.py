@@ -235,3 +235,21 @@ def test_a_directed_graph_of_networkx_is_reported_unless_its_direction_is_kept()
     (finding,) = hc.Graph(graph).findings
     assert finding.kind == "directed" and "whose edges count both ways" in finding.message
     assert not hc.Graph(graph, directed=True).findings and not hc.Graph(graph.to_undirected()).findings
+
+
+def test_an_index_that_is_the_ids_in_another_order_is_refused_beside_a_list_of_ids_too():
+    pd = pytest.importorskip("pandas")
+    ids, values = ["a", "b", "c"], pd.Series([3.0, 1.0, 2.0], index=["c", "a", "b"])
+    table = pl.DataFrame({"id": ids, "x": [1.0, 2.0, 3.0]})
+    with pytest.raises(hc.DataError, match=r"labels is the ids in another order than ids: give y\.loc\[ids\]"):
+        hc.HetData({"t": table}, target=(ids, values))
+    with pytest.raises(hc.DataError, match=r"table is the ids in another order than ids: give table\.loc\[ids\]"):
+        hc.Source(ids, values.to_frame("x"))
+    assert hc.HetData({"t": table}, target=(ids, values.loc[ids])).y.tolist() == [1.0, 2.0, 3.0]
+
+
+def test_labels_of_nobody_are_reported_of_data_that_were_written_too(tmp_path):
+    data = hc.HetData({"t": pl.DataFrame({"id": ["a", "b"], "x": [1.0, 2.0]})}, target=(["a", "zz"], [1.0, 2.0]))
+    hc.write_data(data, tmp_path / "data.zip")
+    read = hc.read_data(tmp_path / "data.zip")
+    assert read.report.count("unrecorded_label") == 1 and str(read.report) == str(data.report)

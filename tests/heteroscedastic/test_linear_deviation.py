@@ -161,3 +161,13 @@ def test_a_constant_column_of_1e_minus_300_says_nothing():
     columns = np.column_stack([np.full(14, 1e-300), np.zeros(14), np.ones(14)])
     model = hc.HeteroscedasticLinearRegression(l2=0.0, deviation_l2=1.0).fit(columns, y)
     assert_allclose(model.predict(columns), y.mean())
+
+
+@pytest.mark.parametrize("size", [1 / 300, 1e-300])
+def test_weights_that_are_shares_are_as_good_as_ones(size):
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(300, 4))
+    y = 2 * X[:, 0] + np.exp(0.8 * X[:, 1] - 1) * rng.normal(size=300)
+    ones, shares = (hc.HeteroscedasticLinearRegression().fit(X, y, np.full(300, each)) for each in (1.0, size))
+    assert_allclose(shares.deviation_coef_, ones.deviation_coef_, rtol=1e-9)
+    assert_allclose(shares.coef_, ones.coef_, rtol=1e-9)

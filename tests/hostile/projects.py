@@ -33,7 +33,7 @@ PROJECTS = {
     "one row of each class": Project(_each(*(f"c{k}" for k in range(12)))),
     "one labelled row": Project(_labels("r0,a"), "nothing to tell apart", ("one_class",)),
     "labels of unknown rows only": Project(_labels("q1,a", "q2,b"), "id that a table has|label"),
-    "labels of some unknown rows": Project(_labels("r0,a", "r1,b", "q2,b"), "", ("label_without_record",)),
+    "labels of some unknown rows": Project(_labels("r0,a", "r1,b", "q2,b"), "", ("unrecorded_label",)),
     "labels that contradict": Project(_labels("r0,a", "r0,b", "r1,b", "r2,a"), "", ("contradicting_label",)),
     "labels of one value": Project(_each(*["1.5"] * 12), "value|number", ("one_value",), "regression"),
     "infinite labels": Project(

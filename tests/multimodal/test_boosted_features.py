@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+
 import numpy as np
 import polars as pl
 import pytest
@@ -128,6 +130,13 @@ def test_what_it_refuses():
         hc.BoostedFeatureNetworkClassifier(**FAST).fit(only, y)
     with pytest.raises(DataError, match="no source beside the table"):
         hc.BoostedFeatureNetworkClassifier(**FAST, features="none").fit(data.select(sources=["table"]), y)
+
+
+@pytest.mark.parametrize("network", NETWORKS)
+def test_a_model_is_pickled(network):
+    data, y, _ = halves()
+    model = hc.BoostedFeatureNetworkClassifier(network=network, **FAST).fit(data, y)
+    assert_array_equal(pickle.loads(pickle.dumps(model)).predict_proba(data), model.predict_proba(data))
 
 
 def test_without_pytorch_a_sentence_says_how_to_install_it(monkeypatch):

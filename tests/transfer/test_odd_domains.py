@@ -102,3 +102,10 @@ def test_of_numbers_of_unequal_noise_the_quiet_domain_is_listened_to():
     X_test = rng.normal(size=(300, 5))
     assert model.source_weights_["quiet"] > 2 * model.source_weights_["noisy"]
     assert np.sqrt(np.mean((model.predict(X_test) - X_test.sum(axis=1)) ** 2)) < 1.0
+
+
+@pytest.mark.parametrize("size", [1e-200, 1e200])
+def test_numbers_of_any_size_are_learned(size):
+    X, domain = np.random.default_rng(0).normal(size=(60, 3)), np.where(np.arange(60) < 30, 1, -1)
+    plain, scaled = (hc.TransferRegressor().fit(X, X[:, 0] * each, domain).predict(X) for each in (1.0, size))
+    np.testing.assert_allclose(scaled / size, plain, rtol=1e-6, atol=1e-9)
