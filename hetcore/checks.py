@@ -14,12 +14,16 @@ from hetcore.data.columns import other_index, unmasked
 from hetcore.data.identity import is_missing
 from hetcore.data.ranges import MANY, are_far, messages, number_ranges, some_rows
 from hetcore.data.text import counted, quoted
-from hetcore.errors import DataError, DataTypeError, ParameterError, UnfamiliarValuesWarning
+from hetcore.errors import DataError, DataTypeError, ParameterError, PrecisionWarning, UnfamiliarValuesWarning
 
 __all__ = [
     "TAKES_ARRAYS", "as_numbers", "check_aligned", "check_arrays", "check_coverage", "check_names", "check_one_each",
-    "eval_pair", "finite", "flag", "one_of", "remember_names", "rows_to_score_by", "validated", "whole",
+    "eval_pair", "finite", "flag", "one_of", "remember_names", "rows_to_score_by", "validated", "warn_of_precision",
+    "whole",
 ]  # fmt: skip
+
+STEPS = 1_000  # of float32 that a column's values span, below which bins would merge them
+TINY = 1e-35  # values all below it are next to nothing in float32
 
 NO_NUMBERS = "y has labels that are no numbers: give a number for each row."
 TAKES_ARRAYS = "{} takes arrays, not a HetData: hetcore.data.plain makes arrays of one."
@@ -52,6 +56,27 @@ def check_arrays(X: Any, who: str) -> None:
     """Raise DataError, in the name of what takes arrays, if X is a HetData."""
     if isinstance(X, HetData):
         raise DataError(TAKES_ARRAYS.format(who))
+
+
+def warn_of_precision(X: NDArray, names: Sequence[str] | None) -> None:
+    """Warn, with PrecisionWarning, of columns (n, d) that vary by less than 32-bit floats have room for.
+
+    Trees take such floats: moments in milliseconds of one minute would all be one value.
+    """
+    if X.dtype != np.float64 or not len(X):
+        return
+    low, high = np.fmin.reduce(X, axis=0), np.fmax.reduce(X, axis=0)
+    with np.errstate(over="ignore", invalid="ignore"):
+        largest, varies = np.maximum(np.abs(low), np.abs(high)), high > low
+        # at least as many steps as a column has bins, several times over
+        merged = varies & ((high - low < STEPS * np.finfo(np.float32).eps * largest) | (largest < TINY))
+    if merged.any():
+        places = np.flatnonzero(merged).tolist()
+        which = [quoted(names[place]) if names else str(place) for place in places[:5]]
+        noun = "Column" if len(places) == 1 else "Columns"
+        more = f" and {len(places) - 5:,} more" if len(places) > 5 else ""
+        text = f"{noun} {', '.join(which)}{more} of X: 32-bit floats, which trees take, hardly tell the values apart"
+        warnings.warn(f"{text}: subtract the least value, and divide by the range.", PrecisionWarning, stacklevel=6)
 
 
 def check_coverage(coverage: float) -> None:

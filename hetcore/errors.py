@@ -7,6 +7,7 @@ __all__ = [
     "MissingColumnsWarning",
     "ModelFileError",
     "ParameterError",
+    "PrecisionWarning",
     "UnfamiliarValuesWarning",
     "UnscoredLabelsWarning",
 ]
@@ -22,6 +23,10 @@ class DataTypeError(DataError, TypeError):
 
 class MissingColumnsWarning(UserWarning):
     """Data to predict from that lack what the training had: columns, values that can be read, or a part of its name."""
+
+
+class PrecisionWarning(UserWarning):
+    """Columns whose values 32-bit floats, by which trees split, hardly tell apart: names them, and the cure."""
 
 
 class UnfamiliarValuesWarning(UserWarning):

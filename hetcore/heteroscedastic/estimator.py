@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import is_classifier
 from sklearn.utils.validation import check_is_fitted
 
-from hetcore.checks import validated
+from hetcore.checks import validated, warn_of_precision
 from hetcore.heteroscedastic.boosting import Rounds
 from hetcore.heteroscedastic.forest_ensemble import Sample, Scores
 from hetcore.heteroscedastic.objectives import make_link
@@ -140,6 +140,7 @@ class DeviationBoosting(RowsEstimator):
         if y is None:
             raise ValueError("requires y to be passed, but the target y is None: give a label for each row.")
         X, y, weights = self._checked_rows(X, y, sample_weight)
+        warn_of_precision(X, self._feature_names)
         X = to_float32(X)
         # rows of weight 0 take no part at all: they must not move bins or units
         used = weights > 0

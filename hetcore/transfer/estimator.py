@@ -19,7 +19,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from hetcore.base import ClassifierScore, Estimator
-from hetcore.checks import check_aligned, check_one_each, eval_pair, validated
+from hetcore.checks import check_aligned, check_one_each, eval_pair, validated, warn_of_precision
 from hetcore.data.columns import unmasked
 from hetcore.errors import DataError
 from hetcore.events import Callback
@@ -88,6 +88,7 @@ class TransferBase(Estimator):
     """Base of what learns for a target domain from source domains too; `_problem` checks rows and labels."""
 
     _allows_missing = False
+    _grows_trees = True
     _positional = ()
     _stored = {
         "n_features_in": Value(Whole(1, 10**9), key="n_features"), "n_iterations": Whole(1, 10**9),
@@ -146,6 +147,8 @@ class TransferBase(Estimator):
         check_aligned(X, y=y, sample_domain=sample_domain)
         X, y, domain = _labelled(X, y, sample_domain)
         X, y = validated(self, X, y, dtype=np.float64, ensure_all_finite=self._finite)
+        if self._grows_trees:
+            warn_of_precision(X, self._feature_names)
         return X, y, domain
 
     def _numbered(self, sample_domain: Any, n: int) -> tuple[NDArray[np.int64], list[str]]:

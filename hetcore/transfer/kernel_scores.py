@@ -79,6 +79,8 @@ class KernelScores(Stored):
 class KernelEstimator(TransferEstimator):
     """Base of the transfer classifiers whose model is a `KernelScores`, `_model`."""
 
+    _grows_trees = False
+
     _stored = TransferEstimator._stored | {"_model": Part(KernelScores, "d K", key="model")}
 
     kernel: str = param("linear", OneOf(*KERNELS), "a.b, or exp(-gamma |a - b|^2).")

@@ -9,6 +9,7 @@ import pytest
 import hetcore as hc
 from hetcore.data import HetData
 from hetcore.data.plain import domains
+from hetcore.errors import PrecisionWarning
 from tests.transfer.test_transfer import planted
 
 
@@ -109,3 +110,16 @@ def test_numbers_of_any_size_are_learned(size):
     X, domain = np.random.default_rng(0).normal(size=(60, 3)), np.where(np.arange(60) < 30, 1, -1)
     plain, scaled = (hc.TransferRegressor().fit(X, X[:, 0] * each, domain).predict(X) for each in (1.0, size))
     np.testing.assert_allclose(scaled / size, plain, rtol=1e-6, atol=1e-9)
+
+
+def test_columns_that_trees_can_hardly_tell_apart_are_named():
+    rng = np.random.default_rng(0)
+    moments = 1.7e12 + rng.integers(0, 60_000, 60)  # milliseconds of a minute
+    X, domain = np.column_stack([rng.normal(size=60), moments]), np.where(np.arange(60) < 30, 1, -1)
+    for model, more in ((hc.TransferRegressor(), (domain,)), (hc.HGBMRegressor(n_iterations=2), ())):
+        with pytest.warns(PrecisionWarning, match="Column 1 of X: 32-bit floats, which trees take, hardly tell"):
+            model.fit(X, moments - 1.7e12, *more)
+        X[:, 1] -= 1.7e12
+        model.fit(X, X[:, 1], *more)
+        X[:, 1] += 1.7e12
+    hc.HLR().fit(X, X[:, 0])
