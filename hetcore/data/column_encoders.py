@@ -13,7 +13,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from hetcore.data.columns import FLOAT_MAX
-from hetcore.data.kinds import as_numbers, as_text, levels
+from hetcore.data.kinds import MAX_LEVELS, as_numbers, as_text, frequent_values, levels
 from hetcore.errors import DataError
 
 if TYPE_CHECKING:
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
 __all__ = ["ENCODERS", "ArrayEncoder", "BinaryEncoder", "NominalEncoder", "RealEncoder", "TextEncoder"]
 
-MAX_LEVELS = 64
 MAX_WORDS = 500
 MAX_ARRAY = 1 << 24
 CHUNK = 20_000  # rows of text that are dense in memory at once
@@ -92,14 +91,10 @@ class NominalEncoder:
 
     @classmethod
     def fit(cls, series: pl.Series) -> NominalEncoder:
-        counts = as_text(series).drop_nulls().alias("value").value_counts(name="n")
-        # what occurs once can't be learned; ties in alphabetical order, so that the columns do not hang on the order of
-        # rows
-        frequent = counts.filter(pl.col("n") >= 2).sort("n", "value", descending=[True, False])["value"]
-        frequent = frequent.head(MAX_LEVELS)
+        frequent = frequent_values(series).head(MAX_LEVELS)
         # a rest without a value in training would be a column of zeros; without frequent values there must be one
         # column
-        return cls(frequent.to_list(), len(frequent) < counts.height or len(frequent) == 0)
+        return cls(frequent.to_list(), len(frequent) < as_text(series).drop_nulls().n_unique() or len(frequent) == 0)
 
     @property
     def width(self) -> int:

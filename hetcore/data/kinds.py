@@ -16,7 +16,7 @@ from hetcore.errors import DataError
 
 __all__ = [
     "CLOCK", "DRESSED", "KINDS", "NAMED_MONTH", "TRUTHS", "ValueFacts", "as_numbers", "as_text", "check_kind",
-    "NOTHING_KNOWN", "far_codes", "guess_kinds", "levels", "zones",
+    "MAX_LEVELS", "NOTHING_KNOWN", "far_codes", "frequent_values", "guess_kinds", "levels", "zones",
 ]  # fmt: skip
 
 KINDS = ("real", "binary", "nominal", "text", "array")
@@ -34,6 +34,8 @@ NO_ZONE = "none"
 TRUTHS = ("true", "false", "yes", "no", "t", "f", "y", "n", "on", "off", "1", "0", "1.0", "0.0")
 """How true and false are written, in lower case."""
 _UNIT = "^[+-]?\\d+(?:[.,]\\d+)?(\\s+[A-Za-z\u00b5\u00b0%]|\\s*[A-Za-z\u00b5\u00b0]{2,4}[23]?)$"
+MAX_LEVELS = 64
+"""Values of a column of categories that are told apart, the commonest; the others are one."""
 LOOKED_AT, FEW_VALUES = 1_000, 1_000
 """Columns whose values are compared at most, and values of a column."""
 NOTHING_KNOWN = {sign * (10**digits - 1) for digits in range(1, 7) for sign in (1, -1)} - {9}
@@ -202,6 +204,7 @@ class ValueFacts:
         self._dates: dict[str, list[str]] = {}
         self._far: dict[str, tuple[float, int]] = {}
         self._alike: dict[str, list[str]] = {}
+        self._rare: dict[str, tuple[int, list[str]]] = {}
 
     def take(self, frame: pl.DataFrame, guess: Mapping[str, tuple[str, str]], categories: Collection[str]) -> None:
         """Look at some columns of plain types, with their guessed kinds; `categories` are no text that was written."""
@@ -214,12 +217,40 @@ class ValueFacts:
         words = [name for name in words if frame[name].dtype == pl.String][:LOOKED_AT]
         self._alike |= {name: alike for name in words if (alike := _written_alike(frame[name]))}
         self._far |= far_codes(frame, [name for name, (kind, _) in guess.items() if kind == "real"])
+        nominal = [name for name, (kind, _) in guess.items() if kind == "nominal"][:LOOKED_AT]
+        self._rare |= {name: rare for name in nominal if (rare := _rare_values(frame[name]))}
 
     def findings(self) -> list[Finding]:
         """Return what was found in the columns that were taken."""
         found = _date_findings(self._dates) + _far_findings(self._far)
         found += [_alike_finding(name, alike) for name, alike in self._alike.items()]
+        found += [_rare_finding(name, *rare) for name, rare in self._rare.items()]
         return found + [_nearly_finding(name, odd) for name, odd in self._nearly.items()]
+
+
+def _rare_values(series: pl.Series) -> tuple[int, list[str]] | None:
+    """Return how many values of a column occur twice, and the first of those beyond `MAX_LEVELS`; None of fewer."""
+    # at once, for most columns have few values
+    if series.n_unique() <= MAX_LEVELS:
+        return None
+    repeated = frequent_values(series)
+    return (len(repeated), repeated[MAX_LEVELS : MAX_LEVELS + 5].to_list()) if len(repeated) > MAX_LEVELS else None
+
+
+def frequent_values(series: pl.Series) -> pl.Series:
+    """Return the values of a column that occur twice as text, the commonest first."""
+    counts = as_text(series).drop_nulls().alias("value").value_counts(name="n")
+    # what occurs once can't be learned; ties in alphabetical order, so that columns do not hang on the order of rows
+    return counts.filter(pl.col("n") >= 2).sort("n", "value", descending=[True, False])["value"]
+
+
+def _rare_finding(name: str, count: int, rare: list[str]) -> Finding:
+    """Report a column of more values than are told apart."""
+    message = (
+        f"{count:,} values that occur twice, of which the {MAX_LEVELS} commonest are told apart: group the others, or "
+        "add a column of what they have in common"
+    )
+    return Finding("rare_values", f"column {quoted(name)}", count - MAX_LEVELS, message, tuple(rare))
 
 
 def _written_alike(series: pl.Series) -> list[str]:

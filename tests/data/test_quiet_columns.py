@@ -184,3 +184,16 @@ def test_labels_that_stand_for_no_label_are_reported(labels, task, kind, words):
 def test_classes_that_are_numbers_are_no_missing_ones(labels):
     assert not target_report(labels, "classification").of("far_code")
     assert not target_report(labels).of("far_code")
+
+
+def test_categories_beyond_those_that_are_told_apart_are_reported():
+    def report(values):
+        table = pl.DataFrame({"id": [f"i{k}" for k in range(len(values))], "city": values})
+        return hc.HetData({"t": table}).report
+
+    assert report([f"city{k % 64:02d}" for k in range(640)]).count("rare_values") == 0
+    found = report([f"city{k % 100:02d}" for k in range(1000)]).of("rare_values")
+    assert [each.count for each in found] == [36] and found[0].examples[0] == "city64"
+    assert "100 values that occur twice, of which the 64 commonest are told apart" in str(found[0])
+    # ids, which occur once, are no categories that could be told apart
+    assert report([f"note {k} of one" for k in range(200)]).count("rare_values") == 0
