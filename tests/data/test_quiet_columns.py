@@ -186,7 +186,7 @@ def test_classes_that_are_numbers_are_no_missing_ones(labels):
     assert not target_report(labels).of("far_code")
 
 
-def test_categories_beyond_those_that_are_told_apart_are_reported():
+def test_categories_beyond_the_commonest_are_reported():
     def report(values):
         table = pl.DataFrame({"id": [f"i{k}" for k in range(len(values))], "city": values})
         return hc.HetData({"t": table}).report
