@@ -250,7 +250,7 @@ def _usable(raw: RawEdges, signed: bool = False) -> tuple[NDArray, NDArray, NDAr
     findings = [
         _dropped("missing_end", missing, raw, "with a missing id at an end"),
         _dropped("self_loop", loop, raw, "from an instance to itself"),
-        _dropped("bad_weight", bad, raw, f"with a weight that is negative, missing, no number or beyond {FLOAT_MAX:.1e}"),
+        _dropped("bad_weight", bad, raw, f"with a weight that is negative, no number or beyond {FLOAT_MAX:.1e}"),
         _dropped("zero_weight", zero, raw, "with weight 0"),
     ]
     keep = ~(missing | loop | bad | zero)
