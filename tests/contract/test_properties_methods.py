@@ -86,6 +86,7 @@ def test_a_method_keeps_its_laws_on_any_problem(name, examples):
     law()
 
 
+@pytest.mark.filterwarnings("ignore::hetcore.errors.PrecisionWarning")
 @pytest.mark.slow
 @pytest.mark.parametrize("name", METHODS)
 def test_a_method_keeps_its_laws_on_the_problems_of_the_day(name):

@@ -61,13 +61,13 @@ def passes(page: Page, option: str, summary: str) -> bool:
     return passed.is_visible()
 
 
-def from_end_to_end(page, lesson, label):
-    """Move a slider to its least and to its most, and answer that there is more of something there."""
+def from_end_to_end(page, lesson, label, wrong="less", right="more"):
+    """Move a slider to its least and to its most, and answer whether there is more of something there."""
     at_step(page, lesson, 2)
     move(page, label, "Home")
     at_step(page, lesson, 3)
     move(page, label, "End")
-    answered(page, lesson, wrong="less", right="more")
+    answered(page, lesson, wrong, right)
 
 
 def test_a_noisy_source(studio_url, page):
@@ -88,7 +88,7 @@ def test_a_noisy_source(studio_url, page):
 def test_sources_that_agree_and_then_neighbours(studio_url, page):
     begin(page, f"{studio_url}/Consensus?data=planted&rounds=10&l1auto=0", "agreement")
     train(page)
-    from_end_to_end(page, "agreement", "λ0")
+    from_end_to_end(page, "agreement", "λ0", wrong="more", right="less")
     expect(page.locator(".st-key-change")).to_contain_text("λ0")
     choose(page, page.get_by_role("combobox", name="Lesson", exact=False), f"Lesson: {LESSONS['neighbours'].title}")
     at_step(page, "neighbours", 1)  # with too many labels nothing is passed
