@@ -119,6 +119,9 @@ def plain_table(data: HetData, like: HetData | None = None) -> PlainTable:
     ([1.0, 0.0], [0.0, 0.0])
     """
     known = data if like is None else like
+    for each in (data, known):
+        if not isinstance(each, HetData):
+            raise DataError(f"{type(each).__name__} is no HetData: give the data, and as like= those of the training.")
     if not known.sources:
         raise DataError("The data have no table: add one with a column for each feature.")
     _check_sources(data, known.source_names)

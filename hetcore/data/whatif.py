@@ -297,6 +297,8 @@ class WhatIf(LabelNoise):
 
     def _chosen(self: HetData, ids: Any) -> NDArray[np.bool_]:
         """Return the instances meant by ids or by a boolean array, (n,) bool."""
+        # a single id is one, not its letters
+        ids = [ids] if isinstance(ids, str) or not hasattr(ids, "__iter__") else ids
         values = np.asarray(ids) if not isinstance(ids, pl.Series) else ids.to_numpy()
         if values.dtype == bool and values.shape == (self.n,):
             return values

@@ -149,3 +149,9 @@ def test_codes_of_whole_numbers_are_the_same_whatever_their_type():
     target = pl.DataFrame({"id": ["a", "b"], "y": [1.0, 2.0]})
     for users, expected in ((pl.Series([7, 8]), ["7", "8"]), (pl.Series([7.0, None]), ["7", None])):
         assert codes(hc.HetData({"t": ids.with_columns(user=users)}, target=target)).X[:, 0].tolist() == expected
+
+
+def test_like_takes_the_data_of_the_training_and_not_what_was_made_of_them():
+    data = hc.HetData({"t": pl.DataFrame({"id": ["a", "b"], "x": [1.0, 2.0]})})
+    with pytest.raises(hc.DataError, match="PlainTable is no HetData: give the data, and as like="):
+        plain_table(data, like=plain_table(data))

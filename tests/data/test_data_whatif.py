@@ -323,3 +323,14 @@ def test_steps_are_the_calls_that_were_made(data):
         namespace["data"] = eval(f"data.{step}", {}, namespace)
     assert namespace["data"].digest() == changed.digest()
     assert "<200 ids>" in data.drop_instances(np.arange(N) < 200).steps[0]
+
+
+def test_a_single_id_is_one_instance_and_no_string_of_letters():
+    data = hc.HetData({"t": pl.DataFrame({"id": ["ab", "b", "10"], "x": [1.0, 2.0, 3.0]})}, target=(
+        ["ab", "b", "10"], [1.0, 2.0, 3.0]
+    ))  # fmt: skip
+    for ids in ("ab", ["ab"], {"ab"}, pl.Series(["ab"])):
+        assert np.isnan(data.hide_labels(ids).y).tolist() == [True, False, False]
+    assert np.isnan(data.hide_labels(10).y).tolist() == [False, False, True]
+    with pytest.raises(hc.DataError, match="The ids 1 are not in the data"):
+        data.hide_labels(1)
