@@ -22,13 +22,20 @@ const starts = ["st-key-train", "st-key-stepwise"];
 function remember(event) {
   window.studioPressed = starts.find(name => event.target.closest(`.${name}`)) ?? null;
 }
-// What a page that was just opened writes to its empty address is no step: to go back would open the page once more.
-const push = history.pushState;
-if (!window.studioSteps) history.pushState = function (state, title, url) {
-  const opens = !location.search && url && new URL(url, location).pathname === location.pathname;
-  return (opens ? history.replaceState : push).call(this, state, title, url);
-};
-window.studioSteps = true;
+// What a page writes to its address before anything was moved is no step: to go back would open the page once more.
+function watchSteps() {
+  const steps = { moved: false }, push = history.pushState, moved = () => { steps.moved = true; };
+  document.addEventListener("pointerdown", moved, true);
+  document.addEventListener("keydown", moved, true);
+  addEventListener("popstate", () => { steps.moved = false; });
+  history.pushState = function (state, title, url) {
+    const same = url && new URL(url, location).pathname === location.pathname;
+    if (!same) steps.moved = false;
+    return (same && !steps.moved ? history.replaceState : push).call(this, state, title, url);
+  };
+  return steps;
+}
+window.studioSteps ??= watchSteps();
 export default function (component) {
   document.removeEventListener("focusin", remember);
   document.addEventListener("focusin", remember);
