@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import warnings
 from collections.abc import Sequence
 from typing import Any
@@ -25,6 +26,7 @@ __all__ = [
 STEPS = 1_000  # of float32 that a column's values span, below which bins would merge them
 TINY = 1e-35  # values all below it are next to nothing in float32
 
+MOMENTS = "has moments or durations: give numbers, such as days since a date"
 NO_NUMBERS = "y has labels that are no numbers: give a number for each row."
 TAKES_ARRAYS = "{} takes arrays, not a HetData: hetcore.data.plain makes arrays of one."
 
@@ -99,22 +101,23 @@ def validated(estimator: Any, X: ArrayLike, *y: ArrayLike, **checks: Any) -> Any
     Raises
     ------
     DataError
-        If labels are missing among objects, mix text with other values or are moments, if a column of X or numbers to
-        learn are text, or X is of a type that is none.
+        If labels are missing among objects, mix text with other values or are moments, or if a column of X or numbers
+        to learn are none.
     """
     check_arrays(X, type(estimator).__name__)
     from sklearn.utils.validation import validate_data  # half a second that the studio's first page saves
 
     for each in y:
         _check_labels(each)
+    _check_moments(X)
     try:
         found = validate_data(estimator, unmasked(X), *(unmasked(each) for each in y), **checks)
     except TypeError as error:
-        raise DataTypeError(f"X or y can't be taken as they are: {error}") from None
+        raise DataTypeError(_no_numbers(X) or f"X or y can't be taken as they are: {error}") from None
     except ValueError as error:
-        if not str(error).startswith("could not convert string"):
+        if not str(error).startswith(("could not convert string", "setting an array element")):
             raise
-        raise DataError(_where_text_is(X)) from None
+        raise DataError(_no_numbers(X) or NO_NUMBERS) from None
     if checks.get("y_numeric"):
         found = found[0], as_numbers(found[1])
     _look_at_ranges(estimator, found[0] if y else found, reset=checks.get("reset", True))
@@ -151,22 +154,47 @@ def _check_labels(y: ArrayLike) -> None:
         raise DataError(f"y mixes text with other values, such as {pair}: write all labels in one way.")
 
 
-def _where_text_is(X: ArrayLike) -> str:
-    """Return the sentence for the first text among numbers of X, or of y if X has none."""
-    rows, names = np.asarray(X, object), _feature_names(X)
-    for place, column in enumerate(rows.T):
-        text = next((each for each in column if isinstance(each, str) and not _reads_as_number(each)), None)
-        if text is not None:
-            called = f"Column {place + 1}" if names is None else f"The column {quoted(names[place])}"
-            cure = "encode it as numbers, or let hetcore.data.plain do so, of a HetData"
-            return f"{called} of X has text, such as {quoted(text)}: {cure}."
-    return NO_NUMBERS
+def _check_moments(X: ArrayLike) -> None:
+    """Raise DataError for moments or durations, of which an array would take the count of a unit that it chooses."""
+    names, dtypes = _feature_names(X), getattr(X, "dtypes", None)
+    if names is None:
+        names, dtypes = [None], [getattr(X, "dtype", None)]
+    for name, dtype in zip(names, dtypes):
+        # of NumPy and pandas, or of polars
+        if getattr(dtype, "kind", None) in ("m", "M") or getattr(dtype, "is_temporal", bool)():
+            raise DataError(f"{'X' if name is None else f'The column {quoted(name)} of X'} {MOMENTS}.")
 
 
-def _reads_as_number(text: str) -> bool:
+def _no_numbers(X: ArrayLike) -> str:
+    """Return the sentence for the first of X that is no number; "" if there is none."""
     try:
-        float(text)
+        rows = np.asarray(X, object)
     except ValueError:
+        return ""
+    if rows.ndim != 2:
+        return ""
+    names = _feature_names(X)
+    for place, column in enumerate(rows.T):
+        wrong = next((each for each in column if not _reads_as_number(each)), None)
+        if wrong is None:
+            continue
+        called = f"Column {place + 1}" if names is None else f"The column {quoted(names[place])}"
+        if isinstance(wrong, str):
+            cure = "encode it as numbers, or let hetcore.data.plain do so, of a HetData"
+            return f"{called} of X has text, such as {quoted(wrong)}: {cure}."
+        if isinstance(wrong, dt.date | dt.time | dt.timedelta | np.datetime64 | np.timedelta64):
+            return f"{called} of X {MOMENTS}."
+        return f"{called} of X has no numbers but, say, {quoted(str(wrong))}: give a column for each number in it."
+    return ""
+
+
+def _reads_as_number(value: Any) -> bool:
+    # what stands for a missing value is none, but taken
+    if is_missing(value):
+        return True
+    try:
+        float(value)
+    except (TypeError, ValueError):
         return False
     return True
 

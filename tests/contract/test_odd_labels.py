@@ -4,6 +4,7 @@ from decimal import Decimal
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 from sklearn.exceptions import NotFittedError
 
@@ -47,10 +48,25 @@ def test_labels_that_are_no_labels_are_refused(name, rows):
         _model(name).fit(X, mixed)
     with pytest.raises(hc.DataError, match="y holds moments or durations: give numbers of a unit, or text"):
         _model(name).fit(X, moments)
-    with pytest.raises(hc.DataError, match="can't be taken as they are: float"):
-        _model(name).fit(pd.DataFrame({"t": moments.tz_localize("UTC"), "x": X[:, 0]}), y)
     with pytest.raises(NotFittedError):
         _model(name).predict(X)
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_columns_that_are_no_numbers_are_refused_by_name(name, rows):
+    X, y = rows
+    days = pd.date_range("2020", periods=N)
+    for column in (days, days.tz_localize("UTC"), days - days[0], days.astype(object)):
+        with pytest.raises(hc.DataError, match=r"The column 't' of X has moments or durations: give numbers, such as"):
+            _model(name).fit(pd.DataFrame({"x": X[:, 0], "t": column}), y)
+    for column in (days.to_numpy(), (days - days[0]).to_numpy()):
+        with pytest.raises(hc.DataError, match=r"The column 't' of X has moments or durations"):
+            _model(name).fit(pl.DataFrame({"x": X[:, 0], "t": column}), y)
+        with pytest.raises(hc.DataError, match=r"^X has moments or durations"):
+            _model(name).fit(column.reshape(-1, 1), y)
+    for frame, lists in ((pd.DataFrame, [[1, 2]] * N), (pl.DataFrame, [[1, 2]] * N), (pd.DataFrame, [{"a": 1}] * N)):
+        with pytest.raises(hc.DataError, match=r"The column 't' of X has no numbers but, say, ['\"][\[{]"):
+            _model(name).fit(frame({"x": X[:, 0], "t": lists}), y)
 
 
 @pytest.mark.parametrize("name", ROWS)
