@@ -162,7 +162,7 @@ class _GBC(Tempering, BoostedEstimator):
     l2: float = param(1.0, Interval(0, ends="()"), "Added under every leaf's Newton step.")
     subsample: float = param(0.7, Interval(0, 1, "(]"), "Share of the labelled rows that a tree is grown on.")
     column_sample: float = param(
-        0.3, Interval(0, 1, "(]"), "Share of a view's columns that a tree may split by; 8 at least, 120 at most."
+        1.0, Interval(0, 1, "(]"), "Share of a view's columns that a tree may split by; 8 at least, 120 at most."
     )
     base_learner: str = param(
         "both", OneOf("both", "kernel", "tree"), "Learners of views: trees, smooth (kernel and linear) ones, or both."

@@ -38,7 +38,7 @@ def test_a_fit_ends_when_its_consensus_no_longer_improves():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name,inside,far", [("lambda0", "3", "300"), ("lambda1", "0.3", "30")])
+@pytest.mark.parametrize("name,inside,far", [("lambda0", "1", "300"), ("lambda1", "0.3", "30")])
 def test_each_lambda_has_an_interior_best_beyond_two_standard_errors_of_none(name, inside, far):
     def errors(value):
         return np.array([run_cell(name, value, seed)["error"] for seed in range(12)])
