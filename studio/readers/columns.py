@@ -150,6 +150,15 @@ _PROMISING = re.compile(
 _COMMA_NUMBER = r"^[+-]?(\d+(,\d*)?|,\d+)([eE][+-]?\d+)?$"
 _THOUSANDS = r"^[+-]?\d{1,3}(,\d{3})+$"
 _DOTTED_THOUSANDS = r"^[+-]?\d{1,3}\.\d{3}$"
+_GROUPED = tuple(
+    # What thousands are apart by, the decimal mark, all cells, and what can't be read otherwise: 1,234.5 or 1,234,567.
+    # 1.234.567 may be a code.
+    (group, decimal, rf"^[+-]?(\d+|\d{{1,3}}([{group}]\d{{3}})+)([{decimal}]\d+)?$", rf"[{group}]\d{{3}}{sure}")
+    for group, decimal, sure in (
+        (",", ".", r"([.]\d|,\d{3})"), (".", ",", r",\d"),
+        ("'\u2019\u00a0\u202f", ".", ""), ("'\u2019\u00a0\u202f", ",", ""),
+    )
+)  # fmt: skip
 _LIKE_DATES = r"(\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{4}|\d{1,2}/\d{1,2}/\d{2})"
 _LIKE_DATES = rf"^({_LIKE_DATES}|{NAMED_MONTH})([ T].*)?$"
 
@@ -272,7 +281,9 @@ class _Careful:
         rest = bare.set(missing, None) if missing.any() else bare
         if rest.null_count() == len(rest):
             return None
-        with_dots = rest if self._decimal == "." else self._with_dots(name, rest)
+        with_dots = self._ungrouped(name, rest)
+        if with_dots is None:
+            with_dots = rest if self._decimal == "." else self._with_dots(name, rest)
         floats = with_dots.cast(pl.Float64, strict=False)
         if floats.null_count() > rest.null_count():
             self._near_miss(name, bare)
@@ -281,6 +292,18 @@ class _Careful:
         if column is not None and missing.any():
             self._find("missing_word", name, int(missing.sum()), "taken as missing", bare.filter(missing))
         return column
+
+    def _ungrouped(self, name: str, cells: pl.Series) -> pl.Series | None:
+        """Return numbers whose thousands are apart as plain ones, where no cell can be meant otherwise; else None."""
+        for group, decimal, all_cells, sure in _GROUPED:
+            certain = cells.str.contains(sure)
+            if self._decimal in (None, decimal) and certain.any() and cells.drop_nulls().str.contains(all_cells).all():
+                plain = cells.str.replace_all(f"[{group}]", "").str.replace(decimal, ".", literal=True)
+                example = f"{plain.filter(certain)[0]} for {cells.filter(certain)[0]!r}"
+                apart = cells.filter(cells.str.contains(f"[{group}]"))
+                self._find("grouped_number", name, len(apart), f"with thousands apart: read as {example:.60}", apart)
+                return plain
+        return None
 
     def _with_dots(self, name: str, cells: pl.Series) -> pl.Series:
         """Replace decimal commas by dots where all cells are numbers that way, and no other way."""

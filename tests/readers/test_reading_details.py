@@ -130,8 +130,9 @@ def test_chinese_text_of_older_programs_is_read_and_western_text_still_is():
 
 
 DRESSED = [
-    ["$1", "$2,50"], ["10%", "20 %"], ["1.234,5", "5.678,25"], ["1,5", "2.5"], ["\u22121", "2"], ["(1.5)", "2"],
-    ["1\u00a0000", "2\u202f000"], ["1'000", "22'000"], ["1_000", "2_000"], ["1.5 \u20ac", "-\u20ac2"],
+    ["$1", "$2,50"], ["10%", "20 %"], ["1,5", "2.5"], ["\u22121", "2"], ["(1.5)", "2"], ["1_000", "2_000"],
+    ["1.5 \u20ac", "-\u20ac2"], ["1,234.5", "5.678,25"], ["1.234.567", "9.876.543"], ["1,234.5", "1,23"],
+    ["1 000", "2 000"],
 ]  # fmt: skip
 
 
@@ -141,6 +142,21 @@ def test_numbers_that_only_a_person_reads_stay_text_and_are_reported(cells):
     (finding,) = preview.findings
     assert preview.frame["y"].to_list() == cells
     assert finding.kind in ("dressed_number", "not_a_number") and "kept as text" in finding.message
+
+
+GROUPED = {
+    ("1,234.5", "12", "-1,000,000.25"): [1234.5, 12.0, -1e6 - 0.25], ("1.234,5", "5.678,25"): [1234.5, 5678.25],
+    ("1,234,567", "1,234"): [1234567, 1234],
+    ("1'000", "22'000"): [1000, 22000], ("1\u00a0000,5", "2\u202f000"): [1000.5, 2000.0],
+    ("1,683.50", "n/a", "950"): [1683.5, None, 950.0],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("cells", GROUPED, ids=" ".join)
+def test_thousands_apart_that_can_be_read_in_one_way_are_numbers(cells):
+    preview = preview_table("a.csv", "\n".join(["id;y", *(f"{k};{cell}" for k, cell in enumerate(cells))]).encode())
+    assert preview.frame["y"].to_list() == GROUPED[cells]
+    assert "thousands apart: read as" in str(preview.findings[0]) and preview.findings[0].kind == "grouped_number"
 
 
 @pytest.mark.parametrize("cells", [["1.10.2", "1.2.3"], ["2020-W05", "2020-W06"], ["1/2", "3/4"], ["12:30h", "x"]])

@@ -25,8 +25,8 @@ from studio.views.common import glossary
 from studio.views.common.widgets_present import NOTHING, PRESENT, present
 
 __all__ = [
-    "OWN_SHARE", "Limits", "follow", "go_back", "held", "labels_known", "multiselect", "parameter_slider", "share", "slider",
-    "train_example", "values", "write",
+    "OWN_SHARE", "Limits", "follow", "go_back", "held", "labels_known", "multiselect", "parameter_slider", "share",
+    "slider", "train_example", "values", "write",
 ]  # fmt: skip
 
 OWN_SHARE = 80
