@@ -184,7 +184,8 @@ def _no_numbers(X: ArrayLike) -> str:
             return f"{called} of X has text, such as {quoted(wrong)}: {cure}."
         if isinstance(wrong, dt.date | dt.time | dt.timedelta | np.datetime64 | np.timedelta64):
             return f"{called} of X {MOMENTS}."
-        return f"{called} of X has no numbers but, say, {quoted(str(wrong))}: give a column for each number in it."
+        # in the words that scikit-learn asks for
+        return f"{called} of X has {quoted(str(wrong))}: an argument must be a string or a number, one in each cell."
     return ""
 
 
