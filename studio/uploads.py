@@ -22,9 +22,8 @@ from typing import Any, BinaryIO, NamedTuple
 import numpy as np
 import polars as pl
 
-from hetcore.data.columns import clean_columns
+from hetcore.data.columns import ColumnFacts
 from hetcore.data.graph import Graph
-from hetcore.data.kinds import guess_kinds
 from hetcore.data.report import Finding
 from hetcore.data.source import Source
 from hetcore.errors import DataError
@@ -319,12 +318,10 @@ def read(name: str, content: bytes, role: str | None = None, header: bool | None
 
 
 def _kinds(frame: pl.DataFrame) -> dict[str, tuple[str, str]]:
-    """Return kind and reason of each usable column; a date says that it is one, and not the number it becomes."""
-    kinds = guess_kinds(clean_columns(frame))[0]
-    # A date becomes a number, and its reason would speak of that.
-    dates = {name: frame[name] for name, kind in frame.schema.items() if kind in (pl.Date, pl.Datetime)}
-    ranges = {name: f"dates from {days.min():%Y-%m-%d} to {days.max():%Y-%m-%d}" for name, days in dates.items()}
-    return {name: (kind, ranges.get(name, why)) for name, (kind, why) in kinds.items()}
+    """Return kind and reason of each usable column."""
+    facts = ColumnFacts()
+    facts.take(frame)
+    return facts.guess
 
 
 def _graph_by_name(name: str, content: bytes) -> bool:

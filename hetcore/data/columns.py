@@ -190,10 +190,13 @@ class ColumnFacts:
         Each column's guessed kind and why.
     missing : dict of str to int
         Missing cells of each column.
+    moments : set of str
+        Columns of dates or moments.
     """
 
     def __init__(self) -> None:
         self.guess: dict[str, tuple[str, str]] = {}
+        self.moments: set[str] = set()
         self.missing: dict[str, int] = {}
         self._constant: list[str] = []
         self._unusable: list[Finding] = []
@@ -211,6 +214,11 @@ class ColumnFacts:
         frame, infinite = _without_infinities(frame)
         categories = [name for name, dtype in block.schema.items() if dtype in (pl.Categorical, pl.Enum)]
         guess, constant = guess_kinds(frame, categories)
+        types = block.schema.items()
+        dates = {name: block[name] for name, dtype in types if dtype in (pl.Date, pl.Datetime) and name in guess}
+        # a date becomes a number, and its reason would speak of that
+        guess |= {name: (guess[name][0], _dates_from(days)) for name, days in dates.items() if days.count()}
+        self.moments |= dates.keys()
         self.guess |= guess
         self.missing |= dict(zip(frame.columns, frame.null_count().row(0))) if frame.width else {}
         self._constant += constant
@@ -234,6 +242,10 @@ class ColumnFacts:
         found = self._unusable + _infinite_finding(self._infinite) + _empty_finding(self._empty)
         found += _value_findings(self.missing, self._constant, n_rows) + _coarse_finding(self._coarse)
         return found + self._values.findings()
+
+
+def _dates_from(days: pl.Series) -> str:
+    return f"dates from {days.min():%Y-%m-%d} to {days.max():%Y-%m-%d}"
 
 
 def clean_columns(frame: pl.DataFrame) -> pl.DataFrame:

@@ -54,6 +54,8 @@ class Source:
         The kind of each column; an array is one column named "array".
     guess : dict of str to (str, str)
         Each column's guessed kind and why.
+    moments : frozenset of str
+        Columns that were given as dates or moments: days since 1970 now.
     findings : tuple of Finding
         What was dropped or changed.
     n_given : int
@@ -64,6 +66,8 @@ class Source:
     DataError
         If there is no column or no row to use, lengths differ, or a kind does not fit its column.
     """
+
+    moments: frozenset[str] = frozenset()
 
     def __init__(self, ids: Any, data: Any, kinds: Mapping[str, str] | None = None) -> None:
         how, mend = other_index(ids, data)
@@ -115,6 +119,7 @@ class Source:
         else:
             facts = ColumnFacts()
             self.array, self.frame = None, facts.take(frame)
+            self.moments = frozenset(facts.moments)
             more, self.guess = [*facts.findings(self.n_rows), *total_findings(self.id_series, self.frame)], facts.guess
         self.findings = (*findings, *more)
 
@@ -236,7 +241,7 @@ class Source:
         # shares values, and its findings: nothing was read anew
         values = (self.frame if self.array is None else self.array) if values is None else values
         other.frame, other.array = (values, None) if self.array is None else (None, values)
-        other.n_given, other.findings = self.n_given, self.findings
+        other.n_given, other.findings, other.moments = self.n_given, self.findings, self.moments
         # copies, for kinds of one must not change the other's
         other.kinds, other.guess = dict(self.kinds), dict(self.guess)
         return other

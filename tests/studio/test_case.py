@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import datetime
+
 import numpy as np
 import polars as pl
 import pytest
@@ -155,3 +157,29 @@ def test_long_tables_and_arrays_count_as_a_whole():
     data = HetData({"wide": hc.Source(ids, wide), "picture": hc.Source(ids, np.ones((4, 2, 2)))})
     record = case_values.record_of(data, "i1", {})
     assert case_values.players_of(data, record) == [("wide", ""), ("picture", "")]
+
+
+def test_a_date_is_shown_and_taken_as_one(tmp_path):
+    days = pl.date_range(pl.date(2024, 3, 14), pl.date(2024, 6, 11), eager=True)
+    times = days.cast(pl.Datetime("ms")) + datetime.timedelta(hours=13, minutes=5, seconds=9)
+    table = pl.DataFrame({"id": [f"i{k}" for k in range(N)], "day": days, "at": times, "n": range(N)})
+    data = HetData({"t": table}, None, (["i0", "i1"], ["a", "b"]), task="classification")
+    table.write_parquet(tmp_path / "t.parquet")
+    scanned = HetData.scan({"t": tmp_path / "t.parquet"}, target=(["i0", "i1"], ["a", "b"]), task="classification")
+    source = data.sources["t"]
+    for each in (source, source.take(np.arange(5)), source.with_kinds({"n": "nominal"}), scanned.sources["t"]):
+        assert each.moments == {"day", "at"} and each.guess["day"][1] == "dates from 2024-03-14 to 2024-06-11"
+    for column, before, after in (
+        ("day", "2024-03-14", "2025-01-31"),
+        ("at", "2024-03-14 13:05:09", "1969-12-31 23:59:58"),
+        ("n", "0", "7"),
+    ):
+        assert case_values.as_written(source, column, source.frame[column][0]) == before
+        value = case_values.read_value(source, column, after)[0]
+        assert case_values.as_written(source, column, value) == after
+        # What the nearest change found is a number.
+        assert case_values.read_value(source, column, value)[0] == value
+    assert case_values.read_value(source, "day", "2024-03-15")[0] == source.frame["day"][1]
+    assert case_values.as_written(source, "day", None) == "" and case_values.read_value(source, "day", "")[0] is None
+    with pytest.raises(DataError, match=r"'soon' is no date that 'day' can take: write it as 2020-12-31\."):
+        case_values.read_value(source, "day", "soon")

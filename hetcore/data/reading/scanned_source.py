@@ -89,6 +89,7 @@ class ScannedSource(Source):
         self.findings += tuple(facts.findings(self.n_rows))
         # an attribute of the object stands before the cached property of the class
         self.guess, self.__dict__["_missing"], self._ranges = facts.guess, facts.missing, found
+        self.moments = frozenset(facts.moments)
         self._set_kinds(kinds)
 
     @property
@@ -205,7 +206,7 @@ class ScannedSource(Source):
             return super()._copy(ids, self.frame if values is None else values)
         other = object.__new__(ScannedSource)
         vars(other).update(vars(self))
-        other.kinds, other.guess = dict(self.kinds), dict(self.guess)
+        other.kinds, other.guess, other.moments = dict(self.kinds), dict(self.guess), self.moments
         # of the kinds as they were
         other.__dict__.pop("_digest", None)
         return other

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
@@ -14,8 +15,9 @@ from hetcore.data.kinds import as_numbers
 from hetcore.data.text import quoted
 from hetcore.errors import DataError
 
-__all__ = ["Player", "Record", "players_of", "read_value", "record_of"]
+__all__ = ["Player", "Record", "as_written", "players_of", "read_value", "record_of"]
 
+EPOCH, DAY_SECONDS = dt.datetime(1970, 1, 1), 86_400
 MOST_COLUMNS = 400
 """Columns of a source that count one by one; one of more, and an array, counts as a whole."""
 
@@ -112,11 +114,37 @@ def read_value(source: Source, column: str, given: Any) -> pl.Series:
     if given is None or given == "":
         # An empty field is a missing value.
         return before.clear(1)
+    if column in source.moments and isinstance(given, str):
+        given = _days(column, given)
     if before.dtype.is_numeric():
         return _number(before, given)
     if before.dtype not in (pl.String, pl.Boolean):
         raise DataError(f"The values of {quoted(column)} are lists of numbers, which can't be changed one by one here.")
     return pl.Series(column, [given if before.dtype == pl.Boolean else str(given)], before.dtype)
+
+
+def as_written(source: Source, column: str, value: Any) -> str:
+    """Return a value as a person writes it, "" for a missing one; a moment is held as days since 1970."""
+    if value is None:
+        return ""
+    if column not in source.moments:
+        return f"{value:.6g}" if isinstance(value, float) else str(value)
+    try:
+        moment = EPOCH + dt.timedelta(seconds=round(value * DAY_SECONDS, 3))
+    # Beyond what a calendar holds.
+    except OverflowError:
+        return f"{value:.6g}"
+    return f"{moment:%Y-%m-%d}" if moment.time() == dt.time() else f"{moment:%Y-%m-%d %H:%M:%S}"
+
+
+def _days(column: str, text: str) -> float:
+    """Return the days since 1970 of a moment that a person wrote."""
+    try:
+        moment = dt.datetime.fromisoformat(text.strip())
+    except ValueError:
+        raise DataError(f"{quoted(text)} is no date that {quoted(column)} can take: write it as 2020-12-31.") from None
+    # Its clock as it is, as that of files is read.
+    return (moment.replace(tzinfo=None) - EPOCH) / dt.timedelta(days=1)
 
 
 def _number(before: pl.Series, given: Any) -> pl.Series:

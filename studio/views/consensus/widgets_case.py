@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import polars as pl
 import streamlit as st
 
-from hetcore.data import HetData
+from hetcore.data import HetData, Source
 from hetcore.errors import DataError
 from hetcore.figures import basic
 from studio import scenarios
@@ -140,7 +140,7 @@ def one_case(
     shown = study.ask("studio.views.consensus.case:explain", like, values) if values else recorded
     if shown is None:
         return
-    _sentence(recorded, shown, values, _label(result.predictions, like))
+    _sentence(data, recorded, shown, values, _label(result.predictions, like))
     _unfamiliar(data, values)
     _contributions(shown, order)
     left, right = st.columns(2)
@@ -226,7 +226,8 @@ def _field(data: HetData, record: Any, column: tuple[str, str], name: str, like:
         return now
     if source.kinds[column[1]] in ("real", "text") or series.dtype.is_numeric():
         # As text, for a number field cannot be empty, and empty means missing.
-        return st.text_input(escape(name), _text(now), key=key, width=150, placeholder="missing")
+        shown = case_values.as_written(source, column[1], now)
+        return st.text_input(escape(name), shown, key=key, width=150, placeholder="missing")
     levels = [None, *series.drop_nulls().unique().sort().head(200).to_list()]
     # A value that is rarer than those listed, such as the case's own.
     levels += [now] if now not in levels else []
@@ -237,13 +238,10 @@ def _level(value: Any) -> str:
     return "missing" if value is None else str(value)
 
 
-def _text(value: Any) -> str:
-    return "" if value is None else f"{value:.6g}" if isinstance(value, float) else str(value)
-
-
-def _display(value: Any) -> str:
+def _display(source: Source, column: str, value: Any) -> str:
     """Return a value as it is shown, and not typed: where it begins with a minus, with a true one."""
-    text = _text(value)
+    # What was typed is a text already.
+    text = value if isinstance(value, str) else case_values.as_written(source, column, value)
     return minus(text) if text.startswith("-") else text
 
 
@@ -252,7 +250,7 @@ def _take(data: HetData, record: Any, given: Mapping[tuple[str, str], Any], valu
     for (source, column), value in given.items():
         now = record[source][column][0] if source in record else None
         # A field shows fewer digits than there are: what was not touched must not change the case.
-        if value == now or value == _text(now):
+        if value == now or value == case_values.as_written(data.sources[source], column, now):
             continue
         try:
             case_values.read_value(data.sources[source], column, value)
@@ -275,12 +273,13 @@ def _label(predictions: Any, like: str | None) -> Any:
     return next((value for value in known if value is not None), None)
 
 
-def _sentence(recorded: Any, shown: Any, values: Values, label: Any) -> None:
+def _sentence(data: HetData, recorded: Any, shown: Any, values: Values, label: Any) -> None:
     """Say what is predicted, what was before the changes, and what its label is."""
     sentence = f"Predicted **{escape(_shown(shown))}**"
-    pairs = [(column, value) for each in values.values() for column, value in each.items()]
+    pairs = [(column, _display(data.sources[name], column, value)) for name, each in values.items()
+             for column, value in each.items()]  # fmt: skip
     if pairs:
-        text = ", ".join(f"{escape(column)} = {escape(_display(value) or 'missing')}" for column, value in pairs[:6])
+        text = ", ".join(f"{escape(column)} = {escape(shown_as or 'missing')}" for column, shown_as in pairs[:6])
         # So many fit into a sentence.
         sentence += f" with {text}{' …' if len(pairs) > 6 else ''}; before {escape(_shown(recorded))}"
     if label is not None:
@@ -335,6 +334,10 @@ def _along(study: Study, shown: Any, like: str | None, values: Values) -> None:
     title = "probability" if shown.probabilities else "prediction"
     if points and isinstance(points[0], int | float) and not isinstance(points[0], bool):
         figure = basic.lines(points, curves, column, title)
+        if column in study.data.sources[source].moments:
+            for trace in figure["data"]:
+                trace["x"] = [case_values.as_written(study.data.sources[source], column, float(x)) for x in trace["x"]]
+            figure["layout"]["xaxis"]["type"] = "date"
         if shown.probabilities:
             figure["layout"]["yaxis"] |= {"range": [0, 1.02]}
     else:
@@ -361,8 +364,10 @@ def _nearest(study: Study, like: str | None, values: Values) -> None:
         st.caption(f"No change of a few columns was found that turns {escape(found.before)}.")
         return
     st.markdown(f"**{escape(found.before)}** turns to **{escape(found.after)}** ({found.probability:.1%}) with:")
-    rows = [{"column": _name(each.source, each.column), "from": _display(each.before), "to": _display(each.after)}
-            for each in found.changes]  # fmt: skip
+    rows = []
+    for each in found.changes:
+        before, after = (_display(study.data.sources[each.source], each.column, at) for at in (each.before, each.after))
+        rows.append({"column": _name(each.source, each.column), "from": before, "to": after})
     show_table(pl.DataFrame(rows), width="stretch", alt="The change that turns the class")
     st.button("Take it over", key="take nearest", on_click=_take_over, args=(found, like, values))
 
