@@ -24,7 +24,9 @@ function remember(event) {
 }
 // What a page writes to its address before anything was moved is no step: to go back would open the page once more.
 function watchSteps() {
-  const steps = { moved: false }, push = history.pushState, moved = () => { steps.moved = true; };
+  const steps = { moved: false }, push = history.pushState;
+  // Who presses a link leaves, and what the page still writes is no step either.
+  const moved = event => { steps.moved = !event.target.closest?.("a[href]"); };
   document.addEventListener("pointerdown", moved, true);
   document.addEventListener("keydown", moved, true);
   addEventListener("popstate", () => { steps.moved = false; });
