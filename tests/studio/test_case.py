@@ -13,7 +13,7 @@ from hetcore import model_files
 from hetcore.data import HetData
 from hetcore.errors import DataError
 from studio import scenarios
-from studio.views.consensus import case, case_nearest, case_values
+from studio.views.consensus import case, case_nearest, case_values, new_rows
 
 N = 90
 
@@ -183,3 +183,6 @@ def test_a_date_is_shown_and_taken_as_one(tmp_path):
     assert case_values.as_written(source, "day", None) == "" and case_values.read_value(source, "day", "")[0] is None
     with pytest.raises(DataError, match=r"'soon' is no date that 'day' can take: write it as 2020-12-31\."):
         case_values.read_value(source, "day", "soon")
+    assert new_rows.unfamiliar(data, {"t": {"day": "2024-04-01", "at": "2024-04-01 08:00"}}) == []
+    (note,) = new_rows.unfamiliar(data, {"t": {"day": "2025-01-31"}})
+    assert note == "1 value of 'day' outside 2024-03-14 to 2024-06-11, where no row was trained."

@@ -20,6 +20,7 @@ from hetcore.data.ranges import known_ranges, messages, shifted_columns
 from hetcore.data.text import counted, listed, quoted
 from hetcore.errors import DataError, MissingColumnsWarning, UnfamiliarValuesWarning
 from studio.readers.columns import looks_like_id
+from studio.views.consensus.case_values import as_written, read_value
 
 __all__ = ["NewRows", "matched", "predict", "unfamiliar"]
 
@@ -91,7 +92,7 @@ def _aligned(source: Source, frame: pl.DataFrame, name: str) -> tuple[Source, li
     for column in source.columns:
         before = source.frame[column]
         given = frame[column] if column in frame.columns else pl.Series([None] * frame.height, dtype=before.dtype)
-        columns[column], note = _like(before, given.alias(column), source.kinds[column])
+        columns[column], note = _like(source, given.alias(column))
         warnings += [f"{name}: {note}"] if note else []
     found = Source(ids, pl.DataFrame(columns))
     known = known_ranges(source)
@@ -113,8 +114,9 @@ def _ids(source: Source, frame: pl.DataFrame) -> tuple[pl.Series, str | None]:
     return as_text(frame[identifier]), identifier
 
 
-def _like(before: pl.Series, given: pl.Series, kind: str) -> tuple[pl.Series, str]:
+def _like(source: Source, given: pl.Series) -> tuple[pl.Series, str]:
     """Return new values of a column in the type of the training's, and a sentence on those that differ."""
+    before, kind = source.frame[given.name], source.kinds[given.name]
     # Dates, moments and durations are the numbers that they were in training: of days, of seconds.
     given = plain(given)[0] if given.dtype.is_temporal() else given
     # In the training's own type, for the encoder of the model knows no other.
@@ -124,7 +126,7 @@ def _like(before: pl.Series, given: pl.Series, kind: str) -> tuple[pl.Series, st
         if len(lost):
             text = f"{counted(len(lost), 'value')} of {quoted(before.name)} no number, such as {quoted(lost[0])}"
             return numbers, f"{text}: taken as missing."
-        return numbers, _beyond(as_numbers(before), numbers)
+        return numbers, _beyond(source, as_numbers(before), numbers)
     texts = as_text(given)
     # Texts are hardly ever the same twice, so that nothing new in them is worth a word.
     unseen = [] if kind == "text" else [each for each in levels(texts) if each not in set(levels(before))]
@@ -133,13 +135,15 @@ def _like(before: pl.Series, given: pl.Series, kind: str) -> tuple[pl.Series, st
     return texts, f"{counted(len(unseen), 'value')} of {quoted(before.name)} never seen, such as {quoted(unseen[0])}."
 
 
-def _beyond(before: pl.Series, given: pl.Series) -> str:
+def _beyond(source: Source, before: pl.Series, given: pl.Series) -> str:
     """Say how many numbers lie outside those of the training, beyond which trees see no difference."""
     low, high = before.min(), before.max()
     beyond = 0 if low is None else int(((given < low) | (given > high)).sum())
     if not beyond:
         return ""
-    note = f"{counted(beyond, 'value')} of {quoted(given.name)} outside {low:.4g} to {high:.4g}"
+    dated = given.name in source.moments
+    ends = [as_written(source, given.name, end) if dated else f"{end:.4g}" for end in (low, high)]
+    note = f"{counted(beyond, 'value')} of {quoted(given.name)} outside {ends[0]} to {ends[1]}"
     return f"{note}, where no row was trained."
 
 
@@ -149,10 +153,10 @@ def unfamiliar(trained: HetData, values: Mapping[str, Mapping[str, Any]]) -> lis
     for name, given in values.items():
         source = trained.sources[name]
         for column, value in given.items():
-            before, kind = source.frame[column], source.kinds[column]
             # An empty field is a missing value, which is familiar, and so is one of two.
-            if value not in (None, "") and before.dtype != pl.Boolean:
-                found.append(_like(before, pl.Series(column, [str(value)]), kind)[1])
+            if value not in (None, "") and source.frame[column].dtype != pl.Boolean:
+                plainly = read_value(source, column, value)[0] if column in source.moments else value
+                found.append(_like(source, pl.Series(column, [str(plainly)]))[1])
     return [note for note in found if note]
 
 
