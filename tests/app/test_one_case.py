@@ -75,8 +75,11 @@ def test_numbers_in_sentences_have_a_true_minus(page):
     page = _press(page, "Predict")
     assert "size = −3" in _predicted(page) and page.text_input[0].value == "-3"
     numbers = SimpleNamespace(probabilities=None, prediction=-1.25)
-    assert widgets_case._shown(numbers) == widgets._shown(-1.25) == widgets_case._display(-1.25) == "−1.25"
-    assert widgets_case._display("2026-01-02") == "2026-01-02" and widgets_case._display(None) == ""
+    source = SimpleNamespace(moments={"day"})
+    cells = ("x", -1.25), ("day", "2026-01-02"), ("day", 1), ("x", None)
+    shown = [widgets_case._display(source, *cell) for cell in cells]
+    assert shown == ["−1.25", "2026-01-02", "1970-01-02", ""]
+    assert widgets_case._shown(numbers) == widgets._shown(-1.25) == "−1.25"
 
 
 def test_what_is_no_number_is_refused_and_nothing_changes(page):
