@@ -46,7 +46,8 @@ def metric(run: Run) -> tuple[str, float | None]:
     # Runs of older versions have their scores at the top.
     scores = run.results.get("scores") or run.results
     name = str(scores.get("metric", "error"))
-    held = next((scores[key] for key in ("held_out", "value", "train") if _is_number(scores.get(key))), None)
+    kinds = ("held_out", "value", "left_out", "train")
+    held = next((scores[kind] for kind in kinds if _is_number(scores.get(kind))), None)
     return name, held
 
 

@@ -42,6 +42,7 @@ def page(trained, monkeypatch):
 
         from studio.views.consensus import widgets_case
 
+        result = st.session_state.get("trained again", result)
         st.fragment(widgets_case.one_case)(result, data, [], "me", lambda like: st.caption(f"Neighbours of {like}"))
 
     monkeypatch.setattr(widgets_case.Study, "_asked", asked)
@@ -50,6 +51,18 @@ def page(trained, monkeypatch):
 
 def _predicted(page):
     return next(each.value for each in page.markdown if each.value.startswith("Predicted"))
+
+
+def test_a_change_is_asked_of_the_next_model_too(page, trained):
+    page.text_input[0].set_value("-3")
+    page = _press(page, "Predict")
+    again = model_files.dumps(hc.GBCClassifier(n_iterations=1).fit(trained[1]))
+    page.session_state["trained again"] = SimpleNamespace(model=again, predictions=trained[0].predictions)
+    before = _predicted(page)
+    page = page.run()
+    assert "with size = −3" in _predicted(page) != before and page.text_input[0].value == "-3"
+    page = _press(page, "As recorded")
+    assert "with" not in _predicted(page) and page.text_input[0].value != "-3"
 
 
 def _press(page, label):

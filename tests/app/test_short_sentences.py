@@ -70,6 +70,14 @@ def test_what_runs_of_one_name_differ_in_stands_beside_their_results():
     assert moved["differs in"].to_list() == ["η auto", "η 20"]
 
 
+@pytest.mark.parametrize(
+    "scores,shown", [({"train": 0.002, "left_out": 0.012}, 0.012), ({"left_out": 0.012, "held_out": 0.1}, 0.1)]
+)
+def test_a_run_is_judged_by_labels_that_it_did_not_learn(scores, shown):
+    made = replace(run("GBCClassifier"), results={"scores": {"metric": "error"} | scores})
+    assert table.metric(made) == ("error", shown)
+
+
 def test_runs_of_one_method_are_named_by_their_labels():
     both = [replace(run("HGBMClassifier"), settings={"label": label}) for label in ("GBM", "HGBM")]
     assert [table.short(each, 28) for each in both] == ["GBM", "HGBM"]

@@ -23,7 +23,7 @@ __all__ = ["Study", "one_case", "study_of"]
 
 NEW = "a new one, of typical values"
 EDITS = "case edits"
-"""In the session: by stamp of model and instance, the values that were changed, by source and column."""
+"""In the session: the data and the last model asked, and by instance the values changed, by source and column."""
 ANSWERS = "case answers"
 DATA = "case data"
 MOST_IDS, MOST_ANSWERS = 1_000, 40
@@ -127,12 +127,15 @@ def one_case(
     study, order = study_of(result, data, operations, owner), colour_order(data)
     if study is None:
         return
+    edits = _edits(data, hash(result.model))
     data = study.data
     ids = wrong_first(result.predictions, MOST_IDS)
     # The first instance and not the new case, which has no label to compare with.
     chosen = st.selectbox("Case", [NEW, *ids], 1, key="case", help=WORST_FIRST)
     like = None if chosen == NEW else chosen
-    values: Values = st.session_state.setdefault(EDITS, {}).setdefault((hash(result.model), like), {})
+    values: Values = edits.setdefault(like, {})
+    for name in values.keys() - data.sources.keys():
+        del values[name]
     recorded = study.ask("studio.views.consensus.case:explain", like, {})
     if recorded is None:
         return
@@ -151,6 +154,19 @@ def one_case(
             _nearest(study, like, values)
     if like is not None:
         neighbours(like)
+
+
+def _edits(data: HetData, model: int) -> dict[str | None, Values]:
+    """Return what was changed of each case of the data before what-ifs; another model is asked of the same case."""
+    kept = st.session_state.get(EDITS)
+    if kept is None or kept["data"] is not data:
+        kept = st.session_state[EDITS] = {"data": data, "model": None, "cases": {}}
+    if kept["model"] != model:
+        kept["model"] = model
+        # Filled anew with the edits: they would show the values of the last training's data, noise and all.
+        for key in [key for key in st.session_state if str(key).startswith("case value ")]:
+            del st.session_state[key]
+    return kept["cases"]
 
 
 def colour_order(data: HetData) -> list[str]:
