@@ -53,7 +53,7 @@ def _predicted(page):
     return next(each.value for each in page.markdown if each.value.startswith("Predicted"))
 
 
-def test_a_change_is_asked_of_the_next_model_too(page, trained):
+def test_a_change_of_a_case_stays_for_the_next_model(page, trained):
     page.text_input[0].set_value("-3")
     page = _press(page, "Predict")
     again = model_files.dumps(hc.GBCClassifier(n_iterations=1).fit(trained[1]))

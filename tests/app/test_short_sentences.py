@@ -73,7 +73,7 @@ def test_what_runs_of_one_name_differ_in_stands_beside_their_results():
 @pytest.mark.parametrize(
     "scores,shown", [({"train": 0.002, "left_out": 0.012}, 0.012), ({"left_out": 0.012, "held_out": 0.1}, 0.1)]
 )
-def test_a_run_is_judged_by_labels_that_it_did_not_learn(scores, shown):
+def test_a_result_is_of_labels_left_out_where_none_are_held_out(scores, shown):
     made = replace(run("GBCClassifier"), results={"scores": {"metric": "error"} | scores})
     assert table.metric(made) == ("error", shown)
 
