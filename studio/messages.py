@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 
-__all__ = ["LONGEST", "difference", "explained", "foreign", "minus", "number", "one_sentence", "shown"]
+__all__ = ["LONGEST", "difference", "escape", "explained", "foreign", "minus", "number", "one_sentence", "shown"]
 
 LONGEST = 300
 """Characters of a sentence, at most."""
@@ -19,6 +19,20 @@ _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]{4,}")
 
 _HYPHEN = re.compile(r"(?<![\w.])-(?=\d)")
 """Before a number, and not within a name or a range."""
+
+_MARKUP = re.compile(r"([\\`*_{}\[\]()#+\-.!|<>~$:&^=@])")
+_LINK = re.compile(r"(?<=:)(?=//)|(?<=www)(?=\.)|(?<=@)(?=\w)", re.IGNORECASE)
+"""Where an invisible word joiner keeps an address from becoming a link, which it becomes whatever is escaped."""
+_HIDDEN = re.compile("[\x00-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+"""Control characters and those that turn the direction of the text around them."""
+
+
+def escape(text: object) -> str:
+    """Return text as Markdown that shows it as it is, whatever it holds."""
+    # White space becomes one space, for a line break would begin a new paragraph or a list.
+    plain = _HIDDEN.sub("\ufffd", " ".join(str(text).split()))
+    # The joiner first: an address is looked for as it is written, and not escaped.
+    return _MARKUP.sub(r"\\\1", _LINK.sub("\u2060", plain))
 
 
 def shown(name: str, longest: int = 60) -> str:

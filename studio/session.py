@@ -20,13 +20,12 @@ from hetcore.data.text import counted
 from hetcore.errors import DataError, ParameterError
 from studio import recipes, scenarios, state
 from studio.limits import MIB, UPLOADS
-from studio.messages import explained, shown
+from studio.messages import escape, explained, shown
 from studio.runs import kept_files, store
 from studio.scans import allowed
 from studio.scans.opening import SUMMARY, about
 from studio.server import login_header, login_name, needs_login, person
 from studio.server_uploads import browser_name
-from studio.views.common.widgets import escape
 
 __all__ = [
     "DEFAULT",
@@ -34,6 +33,7 @@ __all__ = [
     "OWN_FILES",
     "Current",
     "add_operation",
+    "asked_round",
     "asked",
     "changed",
     "current",
@@ -45,6 +45,8 @@ __all__ = [
     "owner",
     "states",
     "summary",
+    "tell",
+    "tell_round",
     "undo",
     "use_example",
     "use_kept",
@@ -55,10 +57,6 @@ __all__ = [
 DEFAULT = "digits_views"
 OPENING = {"known": "20", "noisy": "pix", "sd": "2.0"}
 """In the address that Home's Train leads to: controls under which the opening example has a table to be distrusted."""
-TABS = ("about", "after")
-"""In an address: the open tab of what is told of the rounds, and of what is there after a training."""
-SHOWN = ("data", "run", "labels", "curve", "present", *TABS)
-"""In an address beside the controls: the example in use, the trainings shown, and the open tabs."""
 OWN_FILES = {"open": "files"}
 """In the address of the Data page: that the tab of one's own files is open."""
 OWN = "own-"
@@ -306,7 +304,7 @@ def asked() -> dict[str, str]:
     """Return what the address says that nobody has read yet, and what is kept under the id that it has."""
     given = st.query_params.to_dict()
     if given == st.session_state.get(WRITTEN):  # our own words, about controls that are there already
-        return {name: value for name, value in given.items() if name in SHOWN}
+        return {name: value for name, value in given.items() if name in state.SHOWN}
     if name := given.get("state"):
         # Remembered by its id, for the page runs again at every click and the file need not be read again.
         if st.session_state.get("kept state", (None,))[0] != name:
@@ -317,6 +315,28 @@ def asked() -> dict[str, str]:
                 st.warning(escape(error), icon=":material/link_off:")
         given = st.session_state["kept state"][1] | {key: value for key, value in given.items() if key != "state"}
     return given
+
+
+def tell(name: str, value: str) -> None:
+    """Write one of `state.VIEW` to the address, as one of our own words; an empty value takes it from there."""
+    if st.query_params.get(name, "") == value:
+        return
+    if value:
+        st.query_params[name] = value
+    else:
+        st.query_params.pop(name, None)
+    st.session_state[WRITTEN] = st.query_params.to_dict()
+
+
+def tell_round(at: int) -> None:
+    """Write the round that is looked at to the address, 0 for the last, which goes without saying."""
+    tell(state.ROUND, str(at) if at else "")
+
+
+def asked_round() -> int:
+    """Return the round that the address asks for, 0 for the last."""
+    asked_for = asked().get(state.ROUND, "")
+    return int(asked_for) if asked_for.isdecimal() and len(asked_for) < 7 else 0
 
 
 def states() -> Path:

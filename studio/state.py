@@ -24,12 +24,20 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
-__all__ = ["LONGEST", "SCHEMA", "Limits", "address", "decode", "encode", "keep", "kept"]
+__all__ = ["LONGEST", "ROUND", "SCHEMA", "SHOWN", "VIEW", "Limits", "address", "decode", "encode", "keep", "kept"]
 
 SCHEMA = 1
 """Of kept states; one of a newer studio is not read."""
 LONGEST = 1_800
 """Characters of an address that browsers, proxies and chat programs carry."""
+TABS = ("about", "after")
+"""In an address: the open tab of what is told of the rounds, and of what is there after a training."""
+ROUND = "round"
+"""In an address: the round that is looked at, where that is not the last."""
+VIEW = (*TABS, ROUND)
+"""In an address: how one looks at what there is, which is no step to go back from."""
+SHOWN = ("data", "run", "labels", "curve", "present", *VIEW)
+"""In an address beside the controls: the example in use, the trainings shown, and how one looks at them."""
 MOST_BYTES = 64 * 1024
 MOST_STATES = 20_000
 """Kept states, of which the oldest go."""

@@ -91,15 +91,16 @@ class Timeline {
     this.about = { last: 0, total: 0, ended: true, texts: [] };
   }
 
-  // Take what there is now, for the next show(); a new training is seen from its first round, one that was there before as it ended.
-  tell({ run, fresh, last, total, ended, texts = [], settled }) {
+  // Take what there is now, for the next show(); a new training is seen from its first round, one that was there before
+  // as it ended, or at the round that is asked for.
+  tell({ run, fresh, last, total, ended, texts = [], settled, at }) {
     const following = this.about.ended === false && this.playing;
     this.about = { last, total, ended, texts, settled };
     if (this.run !== run) {
       const still = matchMedia("(prefers-reduced-motion: reduce)").matches;
       // what a change comes to is waited for; only the first training is watched at leisure
       Object.assign(this, { run, answering: this.run !== null, states: 0, shown: undefined, playing: fresh && !still });
-      this.round = this.playing ? 1 : Infinity;
+      this.round = this.playing ? 1 : at || Infinity;
       for (const chart of this.charts) chart.old = performance.now() + PATIENCE;  // what they show is of the one before
       setTimeout(() => this.show(), PATIENCE + 20);
     }

@@ -45,3 +45,20 @@ def test_the_plane_is_drawn_and_a_knob_draws_it_anew(page):
     page = _ended(page)
     assert not page.exception and page.session_state["playground"]["shown"][0] != first[0]
     assert page.query_params["plane_seed"] in ("3", ["3"])
+
+
+def test_the_round_that_is_looked_at_is_in_the_link_and_stays_over_a_draw(page):
+    page = _ended(page)
+    rounds = page.select_slider[0]
+    page = rounds.set_value(int(rounds.options[1])).run()
+    assert page.query_params["round"] in (rounds.options[1], [rounds.options[1]])
+    next(button for button in page.button if button.label == "Regenerate").click().run()
+    page = _ended(page)
+    assert str(page.select_slider[0].value) == rounds.options[1]
+    other = AppTest.from_file(str(ROOT / "app.py"), default_timeout=PATIENCE).run()
+    for name, value in page.query_params.items():
+        other.query_params[name] = value
+    other = _ended(other.switch_page("pages/8_Playground.py").run())
+    assert str(other.select_slider[0].value) == rounds.options[1]
+    other = other.select_slider[0].set_value(int(other.select_slider[0].options[-1])).run()
+    assert "round" not in other.query_params

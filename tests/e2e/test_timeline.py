@@ -312,3 +312,12 @@ def test_the_first_training_of_a_fresh_browser_is_seen_from_its_first_round(stud
     expect(page.locator(".st-key-adds .live-chart")).to_have_attribute("aria-label", re.compile("in round 7: source"))
     for chart in charts.all():
         expect(chart).to_have_attribute("data-round", "7")
+    page.wait_for_function("() => new URLSearchParams(location.search).get('round') === '7'")
+    other = page.context.new_page()
+    other.goto(page.url)
+    trained(other)
+    expect(other.locator(".timeline")).to_have_attribute("data-round", "7")
+    expect(other.locator(".live-chart[data-round]:visible").first).to_have_attribute("data-round", "7")
+    other.close()
+    page.get_by_label("Round that the charts show").press("End")
+    page.wait_for_function("() => !new URLSearchParams(location.search).has('round')")

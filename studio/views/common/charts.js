@@ -10,6 +10,7 @@ const NARROW = 500;  // pixels below which a chart is drawn for a phone
 const PLOT = 0.6;  // least share of a chart's own height that its lines and bars have, whatever its legend takes
 const LEGEND = 28;  // pixels of a chart's height that a legend of one line has
 const EM = 0.75;  // a chart's letters, in those of the page
+const STILL = 600;  // milliseconds after which a round that is looked at is told
 const STEADY = 500;  // milliseconds in view after which a network or map is drawn during a training
 
 function timeline() {
@@ -320,10 +321,23 @@ function markHeadline(round, { last }) {  // its numbers are those of the last r
   if (head) head.dataset.late = round < last;
 }
 
+// Tell the page which round is looked at, once nobody moves it any more; the last one goes without saying, as 0.
+function tellRound(t, component) {
+  const { about, bar, playing, round } = t, at = about.ended && round < about.last ? round : 0;
+  clearTimeout(bar.telling);
+  if (playing || !about.settled || at === bar.told) return;
+  bar.telling = setTimeout(() => {
+    bar.told = at;
+    component.setTriggerValue("round", String(at));
+  }, STILL);
+}
+
 function barModule(component) {
   const node = component.parentElement.querySelector(".timeline"), t = timeline();
   t.bar = node.bar ??= new TimelineBar(node, t);
-  t.bar.showed = markHeadline;
+  t.bar.told ??= component.data.at ?? 0;
+  if (t.run !== null && t.run !== component.data.run) t.bar.told = 0;
+  t.bar.showed = (round, about) => { markHeadline(round, about); tellRound(t, component); };
   if (t.bar.sayEnded(component.data.settled)) focusAgain(20);
   t.tell(component.data);
   if (component.data.settled) drawRest();

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import threading
 from collections.abc import Sequence
 from importlib import import_module
@@ -13,9 +12,10 @@ import numpy as np
 import streamlit as st
 
 from studio.jobs import manager
-from studio.messages import number, shown
+from studio.messages import escape, number, shown
 from studio.runs import restoring
 from studio.server import PLOTLY_ADDRESS, login_header, needs_login, person
+from studio.views.common.widgets_controls import follow
 from studio.views.common.widgets_menu import chart_config, letters, menu
 from studio.views.common.widgets_style import styled
 from studio.views.common.widgets_timeline import CHART, CHARTS, ROUND
@@ -48,17 +48,10 @@ PAGES = (
 # The import holds Python's lock on modules and much of the processor, which the first page needs itself.
 PAUSE = 1.0
 """Seconds after which the server imports what the first training page needs: the first page comes first."""
-SPECIAL = re.compile(r"([\\`*_{}\[\]()#+\-.!|<>~$:&^=@])")
-ADDRESS = re.compile(r"(?<=:)(?=//)|(?<=www)(?=\.)|(?<=@)(?=\w)", re.IGNORECASE)
-"""Where an invisible word joiner keeps an address from becoming a link, which it becomes whatever is escaped."""
-HIDDEN = re.compile("[\x00-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
-"""Control characters and those that turn the direction of the text around them."""
 
 
 def frame(title: str) -> None:
     """Begin a page: its name, width, and the way to the others."""
-    from studio.views.common.widgets_controls import follow  # which needs the session, and that needs this file
-
     st.set_page_config(page_title=f"{title} · hetcore", layout="wide")
     styled()
     logged_in = _log_in()
@@ -129,14 +122,6 @@ def panes() -> tuple[Any, Any, Any]:
 def details(name: str) -> Any:
     """Return where charts have what one reads after them: on a phone the controls come before it."""
     return st.container(key=f"details {name}")
-
-
-def escape(text: object) -> str:
-    """Return text as Markdown that shows it as it is, whatever it holds."""
-    # White space becomes one space, for a line break would begin a new paragraph or a list.
-    plain = HIDDEN.sub("\ufffd", " ".join(str(text).split()))
-    # The joiner first: an address is looked for as it is written, and not escaped.
-    return SPECIAL.sub(r"\\\1", ADDRESS.sub("\u2060", plain))
 
 
 def chart(figure: dict[str, Any], key: str, alt: str = "") -> None:

@@ -64,10 +64,10 @@ def follow(page: str) -> None:
 
 def _went_back(written: Mapping[str, str]) -> bool:
     """Return whether the browser shows an address that a page had before, and nothing else was done."""
-    earlier, now = st.session_state.setdefault(EARLIER, []), _without_tabs(written)
+    earlier, now = st.session_state.setdefault(EARLIER, []), _without_view(written)
     if now and now not in earlier:
         st.session_state[EARLIER] = earlier = [*earlier, now][-MOST_ADDRESSES:]
-    given = _without_tabs(st.query_params.to_dict())
+    given = _without_view(st.query_params.to_dict())
     if given == now or given not in earlier or given.get("data") != now.get("data"):
         return False
     # A control that was moved just now came with the address of before.
@@ -76,8 +76,8 @@ def _went_back(written: Mapping[str, str]) -> bool:
     return not moved and time.monotonic() - st.session_state.get(AT, 0.0) > SETTLED
 
 
-def _without_tabs(address: Mapping[str, str]) -> dict[str, str]:
-    return {name: value for name, value in address.items() if name not in session.TABS}
+def _without_view(address: Mapping[str, str]) -> dict[str, str]:
+    return {name: value for name, value in address.items() if name not in state.VIEW}
 
 
 def held(key: str, start: Any, limits: Limits | None = None, name: str = "") -> str:
@@ -201,7 +201,7 @@ def address_values() -> dict[str, str]:
     # Before the page is left, for then its widgets' values are gone.
     st.session_state.setdefault(VALUES, {}).update({key: st.session_state[key] for key in drawn})
     controls = {name: state.encode(st.session_state[key]) for key, name in drawn.items()}
-    kept = {name: value for name, value in st.query_params.to_dict().items() if name in session.SHOWN}
+    kept = {name: value for name, value in st.query_params.to_dict().items() if name in state.SHOWN}
     operations = session.operations()
     return kept | controls | ({"whatif": json.dumps(operations, ensure_ascii=False)} if operations else {})
 
@@ -214,7 +214,7 @@ def write(more: Mapping[str, str] | None = None) -> None:
     # What belongs to the data and the runs stays legible in a short address too.
     if sum(map(len, [*wanted, *wanted.values()])) > state.LONGEST:
         long, wanted = wanted, {"state": state.keep(wanted, session.states())}
-        wanted |= {name: long[name] for name in session.SHOWN if name in long}
+        wanted |= {name: long[name] for name in state.SHOWN if name in long}
     st.session_state[session.WRITTEN] = wanted
     if st.query_params.to_dict() != wanted:
         st.session_state[AT] = time.monotonic()

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from typing import Any
 
 import streamlit as st
 
 from hetcore.figures.basic import CONFIG
+from studio import state
 from studio.views.common import glossary
 
 __all__ = ["chart_config", "letters", "menu"]
@@ -30,10 +32,16 @@ function watchSteps() {
   document.addEventListener("pointerdown", moved, true);
   document.addEventListener("keydown", moved, true);
   addEventListener("popstate", () => { steps.moved = false; });
+  const told = url => {  // without how one looks at what there is
+    const { pathname, searchParams } = new URL(url, location);
+    VIEW.forEach(name => searchParams.delete(name));
+    return `${pathname}?${[...searchParams].sort()}`;
+  };
   history.pushState = function (state, title, url) {
     const same = url && new URL(url, location).pathname === location.pathname;
     if (!same) steps.moved = false;
-    return (same && !steps.moved ? history.replaceState : push).call(this, state, title, url);
+    const step = !same || (steps.moved && told(url) !== told(location));
+    return (step ? push : history.replaceState).call(this, state, title, url);
   };
   return steps;
 }
@@ -48,7 +56,7 @@ export default function (component) {
     if (narrow.matches && event.target.closest("a")) setTimeout(() => close(sidebar), 0);
   });
 }
-"""
+""".replace("VIEW", json.dumps(state.VIEW))
 TOOLS = "chart tools"
 
 

@@ -20,7 +20,7 @@ def tabs(parts: Mapping[str, Callable[[], None]], key: str, alone: bool = True) 
     parts : mapping of str to callable
         What draws a tab, by its name.
     key : str
-        The same over reruns, one of `session.TABS`.
+        The same over reruns, one of `state.TABS`.
     alone : bool, default=True
         Whether opening a tab, or a widget in one, leaves the rest of the page as it is. Not where what is in a tab
         starts trainings that the page has to hear of, nor within a fragment that looks again and again: its last
@@ -45,6 +45,4 @@ def tabs(parts: Mapping[str, Callable[[], None]], key: str, alone: bool = True) 
 
 
 def _tell(key: str) -> None:
-    """Write the open tab to the address, as one of our own words."""
-    st.query_params[key] = st.session_state[key]
-    st.session_state[session.WRITTEN] = st.query_params.to_dict()
+    session.tell(key, st.session_state[key])

@@ -14,6 +14,7 @@ from typing import Any
 import streamlit as st
 
 from hetcore.widget.front import SHARED
+from studio import session
 from studio.messages import number
 
 __all__ = ["BAR", "CHART", "CHARTS", "HTML", "ROUND", "texts", "timeline"]
@@ -24,6 +25,7 @@ CHART = "\nexport default chartModule;\n"
 BAR = "\nexport default barModule;\n"
 ROUND = "round that figures are of"
 """In the session while a page draws its trainings: the rounds that there are, told to each chart."""
+BAR_KEY = "timeline_bar"
 MOST_TEXTS = 300
 """Rounds whose numbers are told beside the bar."""
 HTML = "<div class='timeline'></div>"
@@ -51,10 +53,18 @@ def timeline(events: Events, run: str, total: int, ended: bool, fresh: bool, *, 
     last = max(map(len, events.values()), default=0)
     # A run that was stopped has fewer rounds than were planned, and the bar ends there.
     content = {"run": run, "last": last, "total": last if ended else max(total, last), "texts": texts(events)}
-    content |= {"ended": ended, "fresh": fresh, "settled": settled}
+    content |= {"ended": ended, "fresh": fresh, "settled": settled, "at": session.asked_round() if ended else 0}
     st.session_state[ROUND] = last
     with st.container(key="timeline"):
-        _bar()(data=content, key="timeline_bar")
+        _bar()(data=content, key=BAR_KEY, on_round_change=_tell_round)
+
+
+def _tell_round() -> None:
+    """Write the round that is looked at to the address."""
+    at = st.session_state[BAR_KEY]["round"]
+    # Streamlit calls this too when the value is reset to nothing.
+    if at is not None:
+        session.tell_round(int(at))
 
 
 def texts(events: Events) -> list[str]:

@@ -288,6 +288,8 @@ class LiveTrainings:
             for run in runs.values():
                 jobs.manager().stop(run)  # without effect on one that stands
             return str(error)
+        # Of these the last round is looked at.
+        session.tell_round(0)
         # The first of those side by side: the others may have to wait for it.
         first = next((run for label, run in runs.items() if label not in standing), None)
         if first is not None:

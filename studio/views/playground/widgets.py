@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
+from studio import session
 from studio.jobs import manager as jobs
 from studio.views.common.widgets import details, escape, live_chart
 from studio.views.common.widgets_controls import Limits, held, slider
@@ -20,6 +21,8 @@ EVERY = 0.4
 """Seconds between two looks at a training, and between two rounds that are played."""
 STATE = "playground"
 """In the session: the knobs, their run and their points, and what is shown: (knobs, points, stages)."""
+ROUND = "plane_round_at"
+"""Key of the choice of a round."""
 LINKS = "links"
 """The picture of the links, beside those of the sources."""
 WORDS = {
@@ -122,15 +125,16 @@ def _say(status: Any, shown: tuple[Any, ...] | None) -> None:
 
 
 def _draw(scene: Mapping[str, Any], found: Sequence[Mapping[str, Any]], busy: bool) -> None:
-    """Draw the planes of a round, two abreast, and the links; the last round while more come, the chosen one after."""
+    """Draw the planes of a round, two abreast, and the links; the one that the address asks for, else the last."""
     rounds = [stage["round"] for stage in found]
     with st.container(key="plane_round"):
-        chosen = rounds[-1]
+        asked = session.asked_round()
+        # While more come: the one asked for once it is there, over a change of knobs too.
+        chosen = max([each for each in rounds if each <= asked], default=rounds[-1])
         if not busy and len(rounds) > 1:
-            if st.session_state.get("plane_round_at") not in rounds:
-                st.session_state["plane_round_at"] = rounds[-1]
+            st.session_state[ROUND] = chosen
             words = "What the consensus has learned after so many rounds."
-            chosen = st.select_slider("Round", rounds, key="plane_round_at", help=words)
+            st.select_slider("Round", rounds, key=ROUND, on_change=_tell_round, args=(rounds[-1],), help=words)
     stage = found[rounds.index(chosen)]
     # Two to a row, so that they come in this order on a phone too, where the second of a row stands below the first.
     names = (ALL, *SOURCES, LINKS)
@@ -141,6 +145,12 @@ def _draw(scene: Mapping[str, Any], found: Sequence[Mapping[str, Any]], busy: bo
             st.markdown(_title(scene, stage, name))
             figure = plane.graph_figure(scene) if name == LINKS else plane.figure(scene, stage, name)
             live_chart(figure, f"plane_of_{name}", chosen)
+
+
+def _tell_round(last: int) -> None:
+    """Write the round that was chosen to the address."""
+    chosen = st.session_state[ROUND]
+    session.tell_round(0 if chosen == last else chosen)
 
 
 def _title(scene: Mapping[str, Any], stage: Mapping[str, Any], name: str) -> str:
