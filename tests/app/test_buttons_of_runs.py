@@ -101,6 +101,12 @@ def test_a_training_says_what_it_waits_for(asked, state, words):
     assert [caption.value for caption in page.caption] == [f"It waits for {words}."]
 
 
+def test_what_a_moved_control_has_overtaken_was_left_by_nobody(asked):
+    asked.runs.return_value = [Status("mine", "queued"), Status("overtaken", "running", stopping=True)]
+    page = _drawn(asked, "queued", _waiting)
+    assert not page.button and [each.value for each in page.caption] == ["It waits for the one before it to stop."]
+
+
 def _comparison():
     from studio.jobs import manager
     from studio.views.common import widgets_chance, widgets_task

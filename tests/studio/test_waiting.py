@@ -49,3 +49,25 @@ def test_a_short_training_is_waited_for(monkeypatch, state, session, patience, w
     monkeypatch.setattr(training, "WAITED", patience)
     page._await_end()
     assert page.waits == waits
+
+
+class Session(dict):
+    """A session that ends the script once, as Streamlit does where controls have moved meanwhile."""
+
+    moved = True
+
+    def __setitem__(self, key, value) -> None:
+        """Keep a value, but for the first time."""
+        if self.moved:
+            self.moved = False
+            raise KeyboardInterrupt
+        super().__setitem__(key, value)
+
+
+def test_what_was_started_is_kept_where_the_script_ends_at_that_moment(monkeypatch):
+    page, session = Waiting("running"), Session()
+    page._state_key = "live Consensus"
+    monkeypatch.setattr(training.st, "session_state", session)
+    with pytest.raises(KeyboardInterrupt):
+        page._keep("started")
+    assert session == {"live Consensus": "started"}

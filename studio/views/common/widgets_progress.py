@@ -68,15 +68,19 @@ def ahead(runs: Iterable[str], owner: str) -> None:
     manager, runs = jobs.manager(), list(runs)
     active = [each for each in manager.runs(owner) if each.active]
     others = [each for each in active if each.run_id not in runs]
-    if not others:
+    # What a moved control has overtaken stops by itself, after its round.
+    left = [each for each in others if not each.stopping]
+    if not left and others:
+        st.caption("It waits for the one before it to stop.")
+    elif not left:
         beside = any(each.run_id in runs and each.state != "queued" for each in active)
         st.caption("It waits for those beside it." if beside else "It waits for trainings of other people.")
-    for status in others[:AHEAD]:
+    for status in left[:AHEAD]:
         text = _task_text(manager.task(status.run_id, owner, watch=False), status)
         with st.container(horizontal=True, vertical_alignment="center"):
             st.caption(escape(f"You left this running: {text}."), width="content")
             key, stop = f"stop {status.run_id}", lambda run=status.run_id: manager.stop(run, owner)
-            st.button("Stop it", key=key, on_click=stop, icon=":material/stop:", disabled=status.stopping)
+            st.button("Stop it", key=key, on_click=stop, icon=":material/stop:")
 
 
 def player(statuses: Mapping[str, Any], order: Callable[[str], None]) -> None:

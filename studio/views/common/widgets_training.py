@@ -275,12 +275,15 @@ class LiveTrainings:
     def _start(self, settings: dict[str, Setting], paused: bool, standing: Mapping[str, str]) -> str:
         current, kept = self._current, self._kept
         runs: dict[str, str] = {}
+        # Of these the last round is looked at.
+        session.tell_round(0)
+        within = session.folders()
         try:
             for label, setting in settings.items():
                 if label in standing:
                     runs[label] = standing[label]
                     continue
-                more = {"paused": paused, "label": label, "within": session.folders()}
+                more = {"paused": paused, "label": label, "within": within}
                 runs[label] = submit(
                     self.page, setting, current.data, current.recipe, current.title, owner=self._owner, **more
                 )
@@ -288,8 +291,6 @@ class LiveTrainings:
             for run in runs.values():
                 jobs.manager().stop(run)  # without effect on one that stands
             return str(error)
-        # Of these the last round is looked at.
-        session.tell_round(0)
         # The first of those side by side: the others may have to wait for it.
         first = next((run for label, run in runs.items() if label not in standing), None)
         if first is not None:
@@ -300,10 +301,18 @@ class LiveTrainings:
         earlier = (kept.runs if done else kept.earlier) if kept else {}
         durations = kept.durations if kept else {}
         drawn = kept.drawn if kept else _Drawn()
-        st.session_state[self._state_key] = _Kept(
-            current.title, self.digest, settings, runs, before, durations=durations, earlier=earlier, drawn=drawn
-        )
+        more = {"durations": durations, "earlier": earlier, "drawn": drawn}
+        self._keep(_Kept(current.title, self.digest, settings, runs, before, **more))
         return ""
+
+    def _keep(self, kept: _Kept) -> None:
+        """Keep what was started, also where the script ends here because controls have moved meanwhile."""
+        try:
+            st.session_state[self._state_key] = kept
+        # Streamlit's own, which it raises at any access: a run that the session doesn't know goes on beside the next.
+        except BaseException:
+            st.session_state[self._state_key] = kept
+            raise
 
     def _runs_written(self) -> dict[str, str]:
         """Return what an address says of trainings: of these, whatever the browser's own, a run behind, says."""
