@@ -120,6 +120,14 @@ def test_new_rows_are_predicted_by_the_model_that_came_back(trained):
     assert list(app.dataframe[0].value["id"]) == ["new one", "new two"]
     assert list(app.dataframe[0].value["sources"]) == [1, 1]
     assert any(text.value.startswith("**2 predictions**: 2 from 1 table.") for text in app.markdown)
+    # Another tab in between: Streamlit has forgotten the choice, not so the page.
+    for tab in ("Map", "New rows"):
+        app.session_state["after"] = tab
+        app.run()
+    assert any(text.value == r"Given before: new\.csv." for text in app.markdown)
+    assert list(app.dataframe[0].value["id"]) == ["new one", "new two"]
+    app.button(key="forget new rows").click().run()
+    assert not app.dataframe and any(each.value.startswith("Upload rows with") for each in app.caption)
 
 
 def test_reopen_brings_back_data_changes_settings_and_curves(trained):

@@ -20,7 +20,8 @@ from studio.views.common.widgets_task import answer
 __all__ = ["predict_new"]
 
 FUNCTION = "studio.views.consensus.new_rows:predict"
-SLOT = "new rows"
+SLOT, GIVEN, CHOICE = "new rows", "new rows given", "new rows files"
+"""In the session: the predictions, the files that they are of, and the choice of files."""
 MOST_BOXES = 3
 MOST = 1_000
 """Rows that are shown; the file has all."""
@@ -41,15 +42,37 @@ def predict_new(model: bytes | None, data: HetData, owner: str) -> None:
         st.caption("This method has no model file to predict with.")
         return
     text = "One table a source, with its columns; the label is not needed. Ids join rows of several tables."
-    given = st.file_uploader("New rows", accept_multiple_files=True, key="new rows files", help=text)
+    more = {"key": CHOICE, "help": text, "on_change": _give, "args": (data.digest(),)}
+    chosen = st.file_uploader("New rows", accept_multiple_files=True, **more)
+    given = _given(data.digest())
     if not given:
         st.caption("Upload rows with the columns of the tables here: each gets a prediction, and what it rests on.")
         return
+    if not chosen:
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.markdown(f"Given before: {escape(', '.join(file.name for file in given))}.", width="content")
+            st.button("Forget them", key="forget new rows", on_click=_forget, icon=":material/delete:")
     # Streamlit gives each file an id: the same files are not predicted again at every click.
     stamp = (hash(model), *(file.file_id for file in given))
     if st.session_state.get(SLOT, (None,))[0] != stamp:
         st.session_state[SLOT] = (stamp, *_predicted(model, data, given, owner))
     _show(*st.session_state[SLOT][1:])
+
+
+def _give(digest: str) -> None:
+    """Keep the chosen files by the data that they are rows of: Streamlit forgets them with the tab."""
+    st.session_state[GIVEN] = digest, list(st.session_state[CHOICE])
+
+
+def _given(digest: str) -> list[Any]:
+    """Return the files that were chosen for these data."""
+    of, files = st.session_state.get(GIVEN, ("", []))
+    return files if of == digest else []
+
+
+def _forget() -> None:
+    st.session_state.pop(GIVEN, None)
+    st.session_state.pop(SLOT, None)
 
 
 def _predicted(model: bytes, data: HetData, given: Any, owner: str) -> tuple[pl.DataFrame | None, list[str], str]:
