@@ -22,7 +22,7 @@ from hetcore.data.report import Finding
 from hetcore.data.text import counted, listed, quoted
 from hetcore.errors import ParameterError
 
-__all__ = ["WAYS", "check_ways", "id_joins", "near_findings", "respelled", "ways_apart"]
+__all__ = ["WAYS", "WORDS", "check_ways", "id_joins", "near_findings", "respelled", "ways_apart"]
 
 WAYS = ("unicode", "hidden", "space", "case", "number", "zeros")
 WORDS = {

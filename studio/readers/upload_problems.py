@@ -10,7 +10,7 @@ import polars as pl
 from hetcore.data import HetData
 from hetcore.data.leaks import find_leaks
 from hetcore.data.report import Finding
-from hetcore.data.spelling import WAYS, ways_apart
+from hetcore.data.spelling import WAYS, respelled, ways_apart
 from hetcore.data.text import quoted
 from studio.messages import one_sentence
 
@@ -33,6 +33,8 @@ class Problems(NamedTuple):
         Graphs and sources that give it away as a whole, of sources as long as others remain.
     spelling : list of str
         Ways in which ids or classes differ only, see `hetcore.data.spelling`.
+    rewritten : str
+        What becomes of an id, or else of a class, that is written in these ways; empty where all stay.
     """
 
     hard: list[str]
@@ -41,6 +43,7 @@ class Problems(NamedTuple):
     graphs: list[str]
     tables: list[str]
     spelling: list[str]
+    rewritten: str
 
 
 _HARD = {
@@ -80,10 +83,18 @@ def problems(data: HetData) -> Problems:
     reported = {finding.kind for finding in left if finding.where != "target"}
     # A target comes out of a table, so that the same finding is often reported twice.
     left = [finding for finding in left if finding.where != "target" or finding.kind not in reported]
-    apart = {way for texts in (data.id_series, pl.Series(data.classes, dtype=pl.String)) for way in ways_apart(texts)}
+    named = data.id_series, pl.Series(data.classes, dtype=pl.String)
+    apart = {way for texts in named for way in ways_apart(texts)}
     ways = [way for way in WAYS if way in apart]
     texts = [_problem_text(finding, _SOFT[finding.kind]) for finding in left]
-    return Problems(hard, texts, *_leaking(data), spelling=ways)
+    return Problems(hard, texts, *_leaking(data), ways, next(filter(None, (_rewritten(each, ways) for each in named)), ""))
+
+
+def _rewritten(texts: pl.Series, ways: list[str]) -> str:
+    """Return what becomes of the first of the texts that is another in these ways."""
+    after = respelled(texts, ways)
+    changed = (texts != after).arg_true()
+    return f"{quoted(texts[changed[0]], 30)} becomes {quoted(after[changed[0]], 30)}" if len(changed) else ""
 
 
 def stray_edges(data: HetData) -> list[str]:

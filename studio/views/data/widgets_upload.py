@@ -11,7 +11,7 @@ import streamlit as st
 
 from hetcore.data import HetData
 from hetcore.data.kinds import KINDS
-from hetcore.data.spelling import WAYS
+from hetcore.data.spelling import WAYS, WORDS
 from hetcore.data.text import counted
 from hetcore.errors import DataError
 from studio import recipes, session
@@ -278,13 +278,21 @@ def _spelling() -> list[str]:
         return []
     st.session_state["spelling"] = ways
     st.multiselect(
-        "Ids and classes are made the same in", WAYS, key="spelling", on_change=_spell,
+        "Ids and classes are made the same in", WAYS, key="spelling", on_change=_spell, format_func=WORDS.get,
         help="Ids that differ in these only are one. Take one away to keep them apart.",
     )  # fmt: skip
+    _say_rewritten(st.session_state.get("rewritten", ""))
     return ways
 
 
-def _spell(ways: list[str] | None = None) -> None:
+def _say_rewritten(example: str) -> None:
+    if example:
+        st.caption(escape(f"Written so everywhere, in predictions and files that you take away too: {example}."))
+
+
+def _spell(ways: list[str] | None = None, example: str = "") -> None:
+    if example:
+        st.session_state["rewritten"] = example
     st.session_state["spelling_log"] = list(st.session_state["spelling"]) if ways is None else ways
     st.session_state["again"] = ways is not None
 
@@ -333,7 +341,7 @@ def _label(uploads: Sequence[Upload], ids: dict[str, str]) -> tuple[Label | None
 def _attempt(compose: Callable[[], dict[str, Any]], stamp: str, digests: dict[str, str]) -> None:
     """Build the data of the files; note what is wrong, or what must be accepted, and use them if nothing is."""
     files = session.files_in_hand()
-    attempt = {"stamp": stamp, "errors": [], "accept": None, "leaks": ({}, ""), "ways": []}
+    attempt = {"stamp": stamp, "errors": [], "accept": None, "leaks": ({}, ""), "ways": [], "example": ""}
     st.session_state["attempt"] = attempt
     try:
         with st.spinner("Putting the files together …"):
@@ -344,6 +352,7 @@ def _attempt(compose: Callable[[], dict[str, Any]], stamp: str, digests: dict[st
         return
     found = upload_problems.problems(data)
     attempt["errors"], attempt["ways"] = found.hard or found.soft, found.spelling
+    attempt["example"] = found.rewritten
     made = (recipe, {name: files[name] for name in recipes.files(recipe)}, data)
     if not attempt["errors"]:
         _use(made)
@@ -373,6 +382,7 @@ def _outcome(stamp: str) -> None:
     if attempt["ways"]:
         ways = list(dict.fromkeys([*st.session_state.get("spelling_log", []), *attempt["ways"]]))
         text = "Write ids and classes the same way"
-        st.button(text, type="primary", on_click=_spell, args=(ways,), key="spell")
+        st.button(text, type="primary", on_click=_spell, args=(ways, attempt["example"]), key="spell")
+        _say_rewritten(attempt["example"])
     if attempt["accept"] is not None:
         st.button("Use them as they are", on_click=_use, args=(attempt["accept"],))
