@@ -264,14 +264,15 @@ def curves_and_weights(runs: Sequence[Run]) -> None:
             chart(figure, f"run_curves_{place}", f"learning curves, {title}")
         if not drawn:
             st.caption("Not kept.")
-        elif len(runs) == 1 and (text := run_compare.kept_model(runs[0], history(runs[0]))):
-            st.caption(escape(text))
+        for name, run in by_name.items():
+            if text := run_compare.kept_model(run, histories[name]):
+                st.caption(escape(f"{name}: {text}" if len(runs) > 1 else text))
     with right:
         if not weights:
             st.markdown("##### Weights")
             st.caption("No weights: these methods learn none, or there is one source.")
         for kind, figure in weights.items():
-            st.markdown(f"##### Weights of {kind}")
+            st.markdown(f"##### Weights of {kind}" + (", among themselves" if len(weights) > 1 else ""))
             chart(figure, f"run_weights_{kind}", f"weights of {kind}")
     # Both kinds of figures leave in one zip, so that their names have to differ.
     named = {f"weights of {kind}": figure for kind, figure in weights.items()}

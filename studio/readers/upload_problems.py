@@ -87,7 +87,8 @@ def problems(data: HetData) -> Problems:
     apart = {way for texts in named for way in ways_apart(texts)}
     ways = [way for way in WAYS if way in apart]
     texts = [_problem_text(finding, _SOFT[finding.kind]) for finding in left]
-    return Problems(hard, texts, *_leaking(data), ways, next(filter(None, (_rewritten(each, ways) for each in named)), ""))
+    rewritten = next(filter(None, (_rewritten(each, ways) for each in named)), "")
+    return Problems(hard, texts, *_leaking(data), ways, rewritten)
 
 
 def _rewritten(texts: pl.Series, ways: list[str]) -> str:

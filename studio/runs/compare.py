@@ -9,7 +9,7 @@ import polars as pl
 
 from hetcore.figures import basic
 from studio.messages import number, shown
-from studio.runs.differences import OMITTED, SYMBOLS, operations_text, value_text
+from studio.runs.differences import OMITTED, named, operations_text, value_text
 from studio.runs.run import Run
 from studio.runs.table import metric, result, rounds
 
@@ -49,8 +49,8 @@ def _facts(run: Run) -> dict[str, str]:
     given = run.settings
     facts = {"method": shown(run.method), "data": shown(run.dataset)}
     facts["changes to the data"] = operations_text(given.get("operations") or ()) or "none"
-    facts |= {SYMBOLS.get(k, k): value_text(v) for k, v in (given.get("params") or {}).items() if k not in OMITTED}
-    facts |= {k: value_text(v) for part in ("fit", "form") for k, v in (given.get(part) or {}).items()}
+    facts |= {named(k): value_text(v) for k, v in (given.get("params") or {}).items() if k not in OMITTED}
+    facts |= {named(k): value_text(v) for part in ("fit", "form") for k, v in (given.get(part) or {}).items()}
     # Eight digits tell two data sets apart and still fit in a cell.
     return facts | {"fingerprint of the data": run.digest[:8]}
 
@@ -86,19 +86,25 @@ def _lines(series: Mapping[str, np.ndarray], title: str, order: Sequence[str]) -
 
 
 def _curve(history: pl.DataFrame | None) -> np.ndarray | None:
+    name = _scored(history)
+    return history[name].cast(pl.Float64).fill_null(float("nan")).to_numpy() if name else None
+
+
+def _scored(history: pl.DataFrame | None) -> str:
+    """Return the column of a history that its curve is of, empty where there is none."""
     # A column may be there and be empty, where a run had no labels of that kind.
     names = [] if history is None else [c for c in CURVES if c in history.columns and history[c].count()]
-    return history[names[0]].cast(pl.Float64).fill_null(float("nan")).to_numpy() if names else None
+    return names[0] if names else ""
 
 
 def kept_model(run: Run, history: pl.DataFrame | None) -> str:
     """Say so where the result of a run is not what its curve ends with; "" where it is."""
-    held = [] if history is None or CURVES[0] not in history.columns else history[CURVES[0]].drop_nulls().to_list()
     name, value = metric(run)
+    line, scores = _scored(history), run.results.get("scores") or {}
     # On other rows the two have nothing to do with each other.
-    if not held or value is None or "held_out" not in (run.results.get("scores") or {}):
+    if value is None or not line or scores.get(line.removeprefix("metric:")) != value:
         return ""
-    last, kept = number(held[-1], name), number(value, name)
+    last, kept = number(history[line].drop_nulls()[-1], name), number(value, name)
     return "" if last == kept else f"The last round had {last}; the result, {kept}, is of the model that was kept."
 
 

@@ -12,7 +12,8 @@ from studio.messages import shown
 from studio.scenarios import OPERATIONS, checked
 
 __all__ = [
-    "OMITTED", "SYMBOLS", "Outcome", "describe", "operation_text", "operations_text", "sentence", "value_text",
+    "OMITTED", "SYMBOLS", "Outcome", "describe", "named", "operation_text", "operations_text", "sentence",
+    "value_text",
 ]  # fmt: skip
 
 SYMBOLS = {
@@ -56,6 +57,11 @@ class Outcome(NamedTuple):
     metric: str = "error"
     value: float | None = None
     weights: Mapping[str, float] = {}
+
+
+def named(parameter: str) -> str:
+    """Return what a reader calls a parameter."""
+    return SYMBOLS.get(parameter, parameter.replace("_", " "))
 
 
 class _Phrases(NamedTuple):
@@ -193,7 +199,7 @@ def _place(operation: Mapping[str, Any]) -> tuple[str, Any]:
 def _params_changed(before: Outcome, after: Outcome) -> list[str]:
     names = [name for name in after.params if before.params.get(name) != after.params[name] and name not in OMITTED]
     return [
-        f"{SYMBOLS.get(name, name)} {value_text(before.params.get(name))} → {value_text(after.params[name])}"
+        f"{named(name)} {value_text(before.params.get(name))} → {value_text(after.params[name])}"
         for name in names
     ]
 

@@ -9,7 +9,7 @@ import polars as pl
 
 from studio.messages import shown
 from studio.runs import export
-from studio.runs.differences import OMITTED, SYMBOLS, operations_text, value_text
+from studio.runs.differences import OMITTED, named, operations_text, value_text
 from studio.runs.run import Run
 
 __all__ = [
@@ -17,8 +17,10 @@ __all__ = [
     "weights",
 ]  # fmt: skip
 
-WIDTHS = {"name": 160, "result": 90, "differs in": 116}
-"""Pixels of the columns of the table that a phone shows; 366 is what it has."""
+LONGEST = 60
+"""Characters of a name in the table; data and method have columns of their own."""
+WIDTHS = {"name": 160, "result": 90, "differs in": 260}
+"""Pixels of the first columns, of 366 that a phone shows; the others are as wide as their words."""
 
 
 def label(run: Run) -> str:
@@ -90,14 +92,14 @@ def table(runs: Iterable[Run]) -> pl.DataFrame:
 
 def _row(run: Run) -> tuple[Any, ...]:
     when = f"{run.created:%Y-%m-%d %H:%M}"
-    return label(run), result(run), when, shown(run.dataset), shown(run.method), rounds(run), run.status
+    return short(run, LONGEST), result(run), when, shown(run.dataset), shown(run.method), rounds(run), run.status
 
 
 def _settings(run: Run) -> dict[str, str]:
     """Return what a run was trained with, in words by what each is of."""
     params = {name: value for name, value in (run.settings.get("params") or {}).items() if name not in OMITTED}
     given = params | dict(run.settings.get("fit") or {})
-    return {name: f"{SYMBOLS.get(name, name)} {value_text(value)}" for name, value in given.items()} | {
+    return {name: f"{named(name)} {value_text(value)}" for name, value in given.items()} | {
         "operations": operations_text(run.settings.get("operations") or ())
     }
 

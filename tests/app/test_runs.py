@@ -114,7 +114,8 @@ def test_weights_of_sources_and_of_graphs_each_have_a_chart_of_their_own(owner):
     assert table.weights(run) == {"fou": 0.4, "pix": 0.6} and table.weights(run, graphs=True) == {"cites": 1.0}
     app = opened(owner, chosen_runs=[store.shared().add(run, None, None, None)])
     assert not app.exception
-    assert {"##### Weights of sources", "##### Weights of graphs"} <= {each.value for each in app.markdown}
+    titles = {f"##### Weights of {kind}, among themselves" for kind in ("sources", "graphs")}
+    assert titles <= {each.value for each in app.markdown}
 
 
 def test_runs_of_different_methods_and_measures_are_compared_on_an_axis_each(owner):

@@ -53,10 +53,10 @@ def test_own_files_are_read_used_and_trained_on(studio_url, page):
     expect(page.get_by_role("heading", level=1, name="Consensus")).to_be_visible()
     page.get_by_role("button", name="Train", exact=True).click()
     trained(page)
-    expect(page.get_by_text("Heaviest source").first).to_be_visible()
+    expect(page.get_by_text("Most weight").first).to_be_visible()
     assert "data=own-" in page.url
     page.reload()  # a new session, which finds data and curves by the address
     expect(page.get_by_text("Your data: ")).to_be_visible()
-    expect(page.get_by_text("Heaviest source").first).to_be_visible()
+    expect(page.get_by_text("Most weight").first).to_be_visible()
     expect(page.get_by_test_id("stException")).to_have_count(0)
     assert page.foreign == []

@@ -13,7 +13,7 @@ from hetcore.figures import basic
 
 __all__ = [
     "KEPT", "ROWS", "SCORED", "SHARES", "Curves", "Events", "aligned", "by_name", "by_training", "figure",
-    "metric_name", "scored_rows", "scored_set", "starred",
+    "heaviest", "metric_name", "scored_rows", "scored_set", "starred",
 ]
 
 Events = Mapping[str, Sequence[RoundEnd]]
@@ -53,6 +53,17 @@ def metric_name(events: Events) -> str:
 def round_of(event: RoundEnd) -> float:
     """Return the number of a round, from 1."""
     return event.index + 1
+
+
+def heaviest(event: RoundEnd) -> tuple[str, float]:
+    """Return the source or graph that has most of the consensus, and its part: of sources alone where no views are."""
+    parts: dict[str, float] = {}
+    for part in event.detail.get("dealt", {}).values():
+        for name, share in part.items():
+            parts[name] = parts.get(name, 0.0) + share
+    parts = parts or dict(event.source_weights)
+    name = max(parts, key=parts.__getitem__)
+    return name, parts[name]
 
 
 def by_name(events: Sequence[RoundEnd], pick: Callable[[RoundEnd], Mapping[str, float]]) -> Curves:

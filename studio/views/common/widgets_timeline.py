@@ -16,6 +16,7 @@ import streamlit as st
 from hetcore.widget.front import SHARED
 from studio import session
 from studio.messages import number
+from studio.views.common.curves import heaviest
 
 __all__ = ["BAR", "CHART", "CHARTS", "HTML", "ROUND", "texts", "timeline"]
 
@@ -68,7 +69,7 @@ def _tell_round() -> None:
 
 
 def texts(events: Events) -> list[str]:
-    """Return what is told of each round of a single training: its error, and its heaviest source."""
+    """Return what is told of each round of a single training: its error, and what has most weight."""
     # Several trainings have no one error to tell, and long ones too many words for the browser.
     rounds = next(iter(events.values())) if len(events) == 1 else ()
     return [_summary(event) for event in rounds] if len(rounds) <= MOST_TEXTS else []
@@ -80,8 +81,8 @@ def _summary(event: Any) -> str:
     value = next((metric[rows] for rows in ("held_out", "left_out", "train") if rows in metric), None)
     parts = [] if value is None else [f"{name} {number(value, name)}"]
     if event.source_weights:
-        heaviest = max(event.source_weights, key=event.source_weights.get)
-        parts.append(f"most weight: {heaviest} {event.source_weights[heaviest]:.2f}")
+        name, weight = heaviest(event)
+        parts.append(f"most weight: {name} {weight:.2f}")
     return " · ".join(parts)
 
 

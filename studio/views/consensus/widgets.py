@@ -13,7 +13,7 @@ from hetcore.data import HetData
 from hetcore.figures import basic
 from studio.jobs.results import contribution_columns
 from studio.messages import difference
-from studio.views.common.curves import ROWS, SCORED, SHARES, Curves, by_name, figure, scored_rows
+from studio.views.common.curves import ROWS, SCORED, SHARES, Curves, by_name, figure, heaviest, scored_rows
 from studio.views.common.widgets import chart, escape, live_chart, number, show_table
 from studio.views.common.widgets_tabs import tabs
 from studio.views.consensus import words
@@ -25,6 +25,7 @@ __all__ = [
 
 WORST_FIRST = "Those predicted worst come first; type to search."
 """Of a list in the order of `wrong_first`."""
+PART = "Its part of the consensus, which sources and graphs share; as printed, its weight among the sources."
 
 
 def figures_of(
@@ -112,13 +113,13 @@ def headline(events: Sequence[Any], before: Sequence[Any] = (), without: tuple[s
         delta = f"{difference(100 * now, 100 * earlier, 1):+.1f} points" if name == "error" else f"{now - earlier:+.3f}"
         delta = delta if float(delta.removesuffix(" points")) else None  # nothing to see is neither good nor bad
     label = f"{'Error' if name == 'error' else name}, {SCORED[shown]}"
-    best = max(last.source_weights, key=last.source_weights.get)
+    heavy, weight = heaviest(last)
     with st.container(horizontal=True, gap="medium", key="headline"):
         st.metric(label, number(now, name), delta, delta_color="off", width="content", help=ROWS)
         if without is not None:
             st.metric(f"Without: {without[0]}", number(without[1], name), width="content")
         st.metric("Round", f"{last.index + 1} of {last.total}", width="content")
-        st.metric("Heaviest source", f"{best} · {last.source_weights[best]:.2f}", width="content")
+        st.metric("Most weight", f"{heavy} · {weight:.2f}", width="content", help=PART)
         st.metric("Seconds", f"{last.seconds:.1f}", width="content")
 
 
