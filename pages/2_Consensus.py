@@ -124,6 +124,7 @@ def draw(events: Any, before: Any) -> None:
         # Handed on, for the headline is said after the charts, which a person looks at first.
         def say() -> None:
             widgets.headline(events[PAGE], old, without.line())
+            widgets.remarks(live.settings[PAGE], data, None if result is None else result.predictions)
             without.say(events[PAGE][-1], None if result is None else result.predictions)
 
         state["drawn"] = widgets.curves(events[PAGE], data, old, without.line(), say)

@@ -20,8 +20,8 @@ __all__ = [
     "history_series", "labels", "level", "lines", "missing", "overlap", "per_cent", "stacked", "style", "weights",
 ]  # fmt: skip
 
-# The first four are of Okabe and Ito's; all can be told apart by colour-blind readers.
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#882255", "#4477AA", "#AA3377", "#7A6F00", "#717581", "#44AA99")
+# The first four are of Okabe and Ito's; each has a contrast of 3 to a white and to a dark page (WCAG 2.2, 1.4.11).
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#6F55E8", "#4477AA", "#C2384F", "#7A6F00", "#717581", "#3A9E8E")
 DASHES = ("solid", "dash", "dot", "dashdot", "longdash")
 MARKERS = ("circle", "square", "diamond", "triangle-up", "x")
 MOST_POINTS = 500

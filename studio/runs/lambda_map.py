@@ -23,6 +23,8 @@ TASK = "studio.runs.lambda_map:trainings"
 GRID = (0.0, 0.1, 0.3, 1.0)
 PAIRS = tuple((lambda0, lambda1) for lambda0 in GRID for lambda1 in GRID)
 SEEDS = 5
+FEWEST = 3
+"""Seeds from which a mean has an interval: that of two is twelve deviations wide."""
 INK = ("#1A1A1A", "#FFFFFF")
 """Of letters on light and on dark squares."""
 Cells = Mapping[tuple[float, float], Sequence[float]]
@@ -74,9 +76,9 @@ def cells(outcome: Mapping[str, Any]) -> dict[tuple[float, float], list[float]]:
 
 
 def interval(values: Sequence[float]) -> tuple[float, float]:
-    """Return the mean and half the length of its interval, NaN of fewer than two values."""
+    """Return the mean and half the length of its interval, NaN of fewer than `FEWEST` values."""
     measured = np.asarray(values, float)
-    return float(measured.mean()), chance.half_interval(measured) if len(measured) > 1 else float("nan")
+    return float(measured.mean()), chance.half_interval(measured) if len(measured) >= FEWEST else float("nan")
 
 
 def figure(found: Cells, metric: str, here: tuple[float, float] | None) -> dict[str, Any]:

@@ -254,10 +254,10 @@ def test_ids_that_nearly_match_are_reported_and_written_the_same_way(page):
     use(upload(page, people__csv=TABLE, marks__csv=mixed))
     message = " ".join(plain(error.value) for error in page.error)
     assert "5 ids written in several ways" in message and "1 class written in several ways" in message
-    said = f"Written so everywhere, in predictions and files that you take away too: '{some[0]}' becomes '{IDS[0]}'."
-    assert said in [plain(each.value) for each in page.caption]
+    rewritten = f"Written so everywhere, in predictions and files that you take away too: '{some[0]}' becomes '{IDS[0]}'."
+    assert rewritten in [plain(each.value) for each in page.caption]
     press(page, "Write ids and classes the same way")
-    assert said in [plain(each.value) for each in page.caption]
+    assert rewritten in [plain(each.value) for each in page.caption]
     used = page.session_state["uploaded"]
     assert not page.error and used.data.n == 40 and used.recipe["spelling"] == ["case"]
     assert used.data.classes == ["bad", "fair", "good"]

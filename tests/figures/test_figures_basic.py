@@ -39,3 +39,17 @@ def test_weights_of_sources_and_of_graphs_have_a_chart_each():
     drawn = widgets.figures_of([event], _data(0))
     names = {chart: [trace["name"] for trace in drawn[chart]["data"]] for chart in ("weights", "graph weights")}
     assert names == {"weights": ["a"], "graph weights": ["links"]}
+
+
+def _luminance(colour):
+    """Relative luminance of WCAG 2.2."""
+    parts = np.array([int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)])
+    linear = np.where(parts <= 0.04045, parts / 12.92, ((parts + 0.055) / 1.055) ** 2.4)
+    return float(linear @ [0.2126, 0.7152, 0.0722])
+
+
+@pytest.mark.parametrize("page", ["#FFFFFF", "#1A1A17"])
+def test_every_colour_stands_out_from_a_white_and_from_a_dark_page(page):
+    for colour in basic.COLOURS:
+        low, high = sorted([_luminance(colour), _luminance(page)])
+        assert (high + 0.05) / (low + 0.05) >= 3, colour

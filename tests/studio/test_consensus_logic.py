@@ -10,9 +10,10 @@ import pytest
 
 import datasets
 import hetcore as hc
+from hetcore.data import HetData
 from hetcore.figures import basic
 from studio import session
-from studio.jobs.job import Status
+from studio.jobs.job import Setting, Status
 from studio.scenarios import apply
 from studio.views.common.training import operations_of
 from studio.views.consensus import widgets, without, words
@@ -43,8 +44,24 @@ def test_a_lambda_is_reported_with_the_loss_that_chose_it():
     detail = {"choices": {"lambda0": 0.0}, "paths": {"lambda0": [(0.0, 0.5), (0.3, 0.7), (1.0, 0.6)]}}
     assert words.why(detail) == ["λ0 = 0, chosen out of fold: the left-out loss is 0.5, and 0.6 at 1."]
     assert words.why({"choices": {"lambda0": 0.3}}) == []
+    detail = {"choices": {"lambda1": 3.0}, "paths": {"lambda1": [(0.0, 0.5), (3.0, 0.4)]}}
+    assert words.why(detail)[0].startswith("λ1 = 3, the largest that was tried, chosen out of fold: ")
     # Not "of the labels": a view that smooths along the same links may be among the heaviest.
     assert "explain nothing of what the views miss" in words.why({"graphs_explain_nothing": True})[0]
+
+
+def test_what_few_held_out_labels_are_worth_and_what_pulls_nothing_is_remarked():
+    many = predictions("aabb")
+    assert words.few_held_out(many) == "Held out: 0 of 4 wrong, so few that of many it may be 0% to 49%."
+    assert words.few_held_out(pl.concat([many] * 30)) == words.few_held_out(None) == ""
+    numbers = pl.DataFrame({"held_out": [1.0], "prediction": [1.5]})
+    assert words.few_held_out(numbers) == words.few_held_out(many.drop("held_out")) == ""
+    data = HetData({"a": pl.DataFrame({"id": ["1", "2"], "x": [0.0, 1.0]})}, target=(["1", "2"], ["a", "b"]))
+    pulled = Setting("GBCClassifier", {"lambda0": 0.3}, [{"op": "labels", "fraction": 0.5, "seed": 0}])
+    all_known = Setting("GBCClassifier", {"lambda0": 0.3}, [])
+    assert words.unpulled(all_known, data).startswith("Every row has a label: λ0")
+    assert words.unpulled(pulled, data) == words.unpulled(all_known, data.hide_labels(["1"])) == ""
+    assert words.unpulled(Setting("GBCClassifier", {"lambda0": 0}, []), data) == ""
 
 
 def test_the_chosen_lambda_is_marked_on_its_path():

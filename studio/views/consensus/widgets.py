@@ -19,8 +19,8 @@ from studio.views.common.widgets_tabs import tabs
 from studio.views.consensus import words
 
 __all__ = [
-    "WORST_FIRST", "curves", "explain", "figures_of", "headline", "neighbours", "one_instance", "theorem", "views",
-    "wrong_first",
+    "WORST_FIRST", "curves", "explain", "figures_of", "headline", "neighbours", "one_instance", "remarks", "theorem",
+    "views", "wrong_first",
 ]  # fmt: skip
 
 WORST_FIRST = "Those predicted worst come first; type to search."
@@ -121,6 +121,12 @@ def headline(events: Sequence[Any], before: Sequence[Any] = (), without: tuple[s
         st.metric("Round", f"{last.index + 1} of {last.total}", width="content")
         st.metric("Most weight", f"{heavy} · {weight:.2f}", width="content", help=PART)
         st.metric("Seconds", f"{last.seconds:.1f}", width="content")
+
+
+def remarks(setting: Any, data: HetData, predictions: pl.DataFrame | None) -> None:
+    """Say what of a training's numbers is easily taken for more, or for less, than it is."""
+    for sentence in filter(None, (words.few_held_out(predictions), words.unpulled(setting, data))):
+        st.caption(escape(sentence))
 
 
 def curves(

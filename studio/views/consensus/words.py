@@ -6,10 +6,15 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import polars as pl
 
+from hetcore.data import HetData
 from hetcore.figures import basic
 
-__all__ = ["MOST_VIEWS", "OTHERS", "dealt", "dealt_figure", "heaviest", "path_figure", "slots", "why"]
+__all__ = [
+    "MOST_VIEWS", "OTHERS", "dealt", "dealt_figure", "few_held_out", "heaviest", "path_figure", "slots",
+    "unpulled", "why",
+]  # fmt: skip
 
 SYMBOLS = {"lambda0": "λ0", "lambda1": "λ1"}
 MOST_VIEWS = 8
@@ -22,6 +27,10 @@ VIEWS = (
     "the rows that are most alike there. **Labels of** a graph: those of linked rows. **Smoothed over** a graph: "
     "averages over linked rows. **Linear**: by weighted sums; **kernel**: by alikeness; **trees**: by questions."
 )
+FEW = 100
+"""Held-out labels below which it is said how far their error may lie off."""
+HIDING = ("labels", "hide_labels", "forget_labels")
+"""What-if operations that leave rows without a label."""
 SLOTS = (0, 1, 2, 3, 4, 7, 8)
 """Places of colours that no two of which are taken for each other on one figure, as the sixth for the first."""
 
@@ -45,8 +54,32 @@ def _because(symbol: str, path: Sequence[Sequence[float]], chosen: float) -> str
         return f"{symbol} = 0, chosen out of fold: the left-out loss is {at:.3g}, and {losses[other]:.3g} at {other:g}."
     less = 100 * (1 - at / without) if without > 0 else float("nan")
     # Less than a twentieth of a per cent is no gain to speak of.
+    edge = ", the largest that was tried" if chosen == max(losses) else ""
     gain = f", {less:.1f}% less than without" if less >= 0.05 else ", and about the same without"
-    return f"{symbol} = {chosen:g}, chosen out of fold: the left-out loss is {at:.3g} with it{gain}."
+    return f"{symbol} = {chosen:g}{edge}, chosen out of fold: the left-out loss is {at:.3g} with it{gain}."
+
+
+def unpulled(setting: Any, data: HetData) -> str:
+    """Say so where λ0 has no row to pull; empty where it has."""
+    if setting.params["lambda0"] == 0 or not data.labelled.all():
+        return ""
+    hidden = any(operation["op"] in HIDING for operation in setting.operations)
+    return "" if hidden else "Every row has a label: λ0 pulls those without one, so it changes nothing here."
+
+
+def few_held_out(predictions: pl.DataFrame | None) -> str:
+    """Say of few held-out classes where their error may lie by chance (Wilson's interval); empty of many."""
+    if predictions is None or "held_out" not in predictions.columns or predictions["prediction"].dtype.is_numeric():
+        return ""
+    from scipy.stats import binomtest  # a second, which a page without such labels need not wait for
+
+    known = predictions.drop_nulls("held_out")
+    if not 0 < known.height < FEW:
+        return ""
+    wrong = int((known["held_out"] != known["prediction"]).sum())
+    within = binomtest(wrong, known.height).proportion_ci(method="wilson")
+    interval = f"{within.low:.0%} to {within.high:.0%}"
+    return f"Held out: {wrong} of {known.height} wrong, so few that of many it may be {interval}."
 
 
 def path_figure(detail: Mapping[str, Any], name: str) -> dict[str, Any]:
