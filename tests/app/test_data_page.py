@@ -254,7 +254,8 @@ def test_ids_that_nearly_match_are_reported_and_written_the_same_way(page):
     use(upload(page, people__csv=TABLE, marks__csv=mixed))
     message = " ".join(plain(error.value) for error in page.error)
     assert "5 ids written in several ways" in message and "1 class written in several ways" in message
-    rewritten = f"Written so everywhere, in predictions and files that you take away too: '{some[0]}' becomes '{IDS[0]}'."
+    rewritten = "Written so everywhere, in predictions and files that you take away too: "
+    rewritten += f"'{some[0]}' becomes '{IDS[0]}'."
     assert rewritten in [plain(each.value) for each in page.caption]
     press(page, "Write ids and classes the same way")
     assert rewritten in [plain(each.value) for each in page.caption]
