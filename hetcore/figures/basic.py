@@ -25,6 +25,8 @@ COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#6F55E8", "#4477AA", "#C
 DASHES = ("solid", "dash", "dot", "dashdot", "longdash")
 MARKERS = ("circle", "square", "diamond", "triangle-up", "x")
 MOST_POINTS = 500
+EARLIER = "the training before"
+"""In a legend, of the pale lines."""
 CONFIG = {"displaylogo": False, "showSendToCloud": False, "responsive": True}
 
 Figure = dict[str, Any]
@@ -90,6 +92,10 @@ def lines(
         colour = style(order.index(name) if name in order else 0)["colour"]
         line = {"color": colour, "width": 1.5, "dash": "dot"}
         traces.append(_line(px, py, f"{name}, before", line) | {"opacity": 0.4, "showlegend": False, "meta": "before"})
+    if pale:
+        # One entry for all, without a place of its own.
+        line = {"color": "#717581", "width": 1.5, "dash": "dot"}
+        traces.append(_line([np.nan], [np.nan], EARLIER, line) | {"mode": "lines", "meta": "before"})
     for name, y in series.items():
         look = style(order.index(name) if name in order else len(order))
         line = {"color": look["colour"], "width": 2, "dash": "dash" if name in set(dashed) else "solid"}

@@ -169,12 +169,13 @@ class Lines {
     this.cross.setAttribute("x1", there ? this.x.place(at) : -10);
     this.cross.setAttribute("x2", there ? this.x.place(at) : -10);
     const told = ({ level, x, y }) => {
+      if (!y.some(known)) return "";  // an entry for lines that have none of their own
       if (level) return this.y.told(y[0]);
       return at === null ? "" : this.y.told(y[x.findLastIndex((each, k) => each <= at && known(y[k]))]);  // it may have ended
     };
     return this.entries.filter(([line]) => !line.bare).map(([line, entry]) => {
       entry.value.textContent = told(line);
-      return `${line.name} ${told(line)}`;
+      return `${line.name} ${told(line)}`.trim();
     });
   }
 

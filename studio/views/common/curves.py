@@ -12,8 +12,8 @@ from hetcore.events import RoundEnd
 from hetcore.figures import basic
 
 __all__ = [
-    "KEPT", "ROWS", "SCORED", "SHARES", "Curves", "Events", "aligned", "by_name", "by_training", "figure",
-    "heaviest", "metric_name", "scored_rows", "scored_set", "starred",
+    "KEPT", "ROWS", "SCORED", "SHARES", "Curves", "Events", "about_stars", "aligned", "by_name", "by_training",
+    "figure", "heaviest", "metric_name", "scored_rows", "scored_set", "starred",
 ]
 
 Events = Mapping[str, Sequence[RoundEnd]]
@@ -140,6 +140,13 @@ def starred(figure: basic.Figure, points: Mapping[str, tuple[float, float]], hov
         # One for all, without a place of its own: colours tell whose a star is.
         stars.append(_star([None], [None], GREY, 10) | {"name": KEPT})
     return figure | {"data": [*figure["data"], *stars]}
+
+
+def about_stars(*figures: basic.Figure) -> str:
+    """Say what a star is, where one of some figures has any: its numbers may differ from its line's end."""
+    if not any(trace.get("name") == KEPT for figure in figures for trace in figure["data"]):
+        return ""
+    return "★ is the model that is kept: it need not be its line's last round, nor lie on it."
 
 
 def _star(x: Sequence[float | None], y: Sequence[float | None], colour: str, size: int) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from studio.views.common.curves import (
     ROWS,
     SCORED,
     Events,
+    about_stars,
     by_training,
     figure,
     metric_name,
@@ -85,6 +86,8 @@ def curves(mode: str, events: Events, before: Events, results: Mapping[str, Any]
         with column:
             st.caption(text[name], help=ROWS if name == "error" else SURPRISE)
             live_chart(drawn[name], f"noise_{name}", points)
+    if text := about_stars(*drawn.values()):
+        st.caption(text)
     return drawn
 
 

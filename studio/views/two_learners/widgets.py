@@ -11,7 +11,18 @@ import streamlit as st
 
 from hetcore.figures import two_learners as figures
 from studio.messages import difference
-from studio.views.common.curves import ROWS, SCORED, SHARES, Events, by_name, by_training, round_of, scored_set, starred
+from studio.views.common.curves import (
+    ROWS,
+    SCORED,
+    SHARES,
+    Events,
+    about_stars,
+    by_name,
+    by_training,
+    round_of,
+    scored_set,
+    starred,
+)
 from studio.views.common.widgets import chart, escape, live_chart, number
 from studio.views.common.widgets_tabs import tabs
 from studio.views.two_learners import settings
@@ -155,6 +166,8 @@ def curves(
     with left:
         st.caption("F1 of each model: more is better")
         live_chart(drawn["F1"], "two_f1", points)
+        if text := about_stars(drawn["F1"]):
+            st.caption(text)
     with right:
         st.caption("Risk, what rounds lower: less is better")
         if drawn["risk"]["data"]:
