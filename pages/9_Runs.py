@@ -264,6 +264,8 @@ def curves_and_weights(runs: Sequence[Run]) -> None:
             chart(figure, f"run_curves_{place}", f"learning curves, {title}")
         if not drawn:
             st.caption("Not kept.")
+        if any(run.page == "Collective" for run in runs):
+            st.caption("Collective's rounds are its stages after the first model, which is round 1.")
         for name, run in by_name.items():
             if text := run_compare.kept_model(run, histories[name]):
                 st.caption(escape(f"{name}: {text}" if len(runs) > 1 else text))

@@ -307,6 +307,8 @@ def test_the_first_training_of_a_fresh_browser_is_seen_from_its_first_round(stud
     page.get_by_label("Round that the charts show").fill("7")
     expect(bar).to_have_attribute("data-round", "7")
     expect(page.locator(".st-key-headline")).to_have_attribute("data-late", "true")
+    for part in ("parts", "prediction", "neighbours"):
+        expect(page.locator(f".st-key-of-the-last-round-{part}")).to_have_attribute("data-late", "true")
     charts = page.locator(".live-chart[data-round]:visible")
     expect(charts.nth(2)).to_be_visible()
     expect(page.locator(".st-key-adds .live-chart")).to_have_attribute("aria-label", re.compile("in round 7: source"))

@@ -63,7 +63,7 @@ def test_the_picture_of_the_links_shows_what_neighbours_with_a_label_say():
     assert share[0] == 0.5 and np.isnan(share[1:]).all()  # 1 and 2 know only 0, which has no label
     drawn, blue, orange = plane.graph_figure(scene)["data"]
     assert blue["text"] == ["50% orange", "no neighbour with a label", "no neighbour with a label"]
-    assert blue["marker"]["opacity"].tolist() == [1.0, 0.45, 0.45] and drawn["mode"] == "lines"
+    assert blue["marker"]["symbol"] == ["circle", "circle-open", "circle-open"] and drawn["mode"] == "lines"
     assert orange["x"].tolist() == [2.0]
 
 

@@ -310,7 +310,8 @@ def curves(events: Events, before: Events, graph: str) -> dict[str, dict[str, An
 
 
 WORDS = {
-    "sweeps": "The largest change of a prediction in each sweep of the last stage's inference: GB infers nothing.",
+    "sweeps": "The largest change of a prediction in each sweep of the last stage's inference: GB infers nothing. "
+    "A sweep that changed nothing has no point.",
     "visits": "Instances that a sweep visited: it skips those around which nothing has changed.",
     "left_out": "Labels that were hidden in turn: what stages are chosen by.",
     "pearson": "The paper's own measure: the correlation of residuals over linked pairs.",

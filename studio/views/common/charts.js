@@ -316,9 +316,9 @@ function focusAgain(tries) {
   if (document.activeElement === document.body && tries) setTimeout(() => focusAgain(tries - 1), 150);
 }
 
-function markHeadline(round, { last }) {  // its numbers are those of the last round, and the page's style says so
-  const head = document.querySelector(".st-key-headline");
-  if (head) head.dataset.late = round < last;
+function markLast(round, { last }) {  // what is of the last round while another is shown: the page's style says so
+  const marked = document.querySelectorAll(".st-key-headline, [class*='st-key-of-the-last-round']");
+  marked.forEach(node => { node.dataset.late = round < last; });
 }
 
 // Tell the page which round is looked at, once nobody moves it any more; the last one goes without saying, as 0.
@@ -337,7 +337,7 @@ function barModule(component) {
   t.bar = node.bar ??= new TimelineBar(node, t);
   t.bar.told ??= component.data.at ?? 0;
   if (t.run !== null && t.run !== component.data.run) t.bar.told = 0;
-  t.bar.showed = (round, about) => { markHeadline(round, about); tellRound(t, component); };
+  t.bar.showed = (round, about) => { markLast(round, about); tellRound(t, component); };
   if (t.bar.sayEnded(component.data.settled)) focusAgain(20);
   t.tell(component.data);
   if (component.data.settled) drawRest();

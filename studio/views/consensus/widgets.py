@@ -25,6 +25,8 @@ __all__ = [
 
 WORST_FIRST = "Those predicted worst come first; type to search."
 """Of a list in the order of `wrong_first`."""
+LAST = "of the last round"
+"""Begins the key of what is of the last round, which the page's style says while another is shown."""
 PART = "Its part of the consensus, which sources and graphs share; as printed, its weight among the sources."
 
 
@@ -179,7 +181,8 @@ def views(drawn: Mapping[str, Any], events: Sequence[Any], data: HetData) -> Non
         return
     st.caption("Which views a source's weight comes from: all bars together are the consensus, 1.", help=words.VIEWS)
     names = [*data.source_names, *(f"graph {name}" for name in data.graph_names)]
-    live_chart(words.dealt_figure(last, names), "live_dealt", len(events))
+    with st.container(key=f"{LAST} parts"):
+        live_chart(words.dealt_figure(last, names), "live_dealt", len(events))
     left, right = st.columns(2)
     with left:
         st.caption("Weights of the heaviest views by round", help=words.VIEWS)
@@ -200,8 +203,9 @@ def one_instance(result: Any, data: HetData, history_sources: Sequence[str]) -> 
     chosen = st.selectbox("Instance", wrong_first(frame), key="instance", help=WORST_FIRST)
     row = frame.filter(pl.col("id") == chosen).row(0, named=True)
     truth = row["label"] if row["label"] is not None else row["held_out"]
-    sentence = f"Predicted **{escape(_shown(row['prediction']))}**"
-    st.markdown(sentence + (f", labelled **{escape(_shown(truth))}**." if truth is not None else ", no label known."))
+    with st.container(key=f"{LAST} prediction"):
+        known = f"labelled **{escape(_shown(truth))}**" if truth is not None else "no label known"
+        st.markdown(f"Predicted **{escape(_shown(row['prediction']))}**, {known}.")
     adds = result.contributions.filter(pl.col("id") == chosen).drop("id").row(0, named=True)
     graphs = [f"graph {name}" if name in data.sources else name for name in data.graph_names]
     names = dict(zip(contribution_columns(data.source_names, data.graph_names), [*data.source_names, *graphs]))
@@ -211,7 +215,7 @@ def one_instance(result: Any, data: HetData, history_sources: Sequence[str]) -> 
         unit = "score" if data.target_kind == "classification" else "label's unit"
         figure = basic.contributions(values, [*data.source_names, *graphs], unit)
         _follow(figure, result.additions, chosen, {name: column for column, name in names.items()})
-    with right:
+    with right, st.container(key=f"{LAST} neighbours"):
         neighbours(data, chosen, frame)
 
 

@@ -245,14 +245,15 @@ def neighbours(scene: Mapping[str, Any]) -> NDArray[np.float64]:
 
 
 def graph_figure(scene: Mapping[str, Any]) -> dict[str, Any]:
-    """Draw what the graph alone says of each instance: the labels of its neighbours, grey where none has one."""
+    """Draw what the graph alone says of each instance: the labels of its neighbours, hollow where none has one."""
     points, share = scene["points"][ALL], neighbours(scene)
-    traces = [_lines(points, scene["links"])]
+    traces = [_lines(points, scene["links"], "rgba(128, 128, 128, 0.35)")]
     for label, symbol in zip(CLASSES, ("circle", "diamond")):
         those = scene["truth"] == label
         silent = np.isnan(share[those])
-        marker = {"symbol": symbol, "size": 9, "color": np.where(silent, 0.5, share[those]), "cmin": 0, "cmax": 1}
-        marker |= {"colorscale": GRAPH_SCALE, "opacity": np.where(silent, 0.45, 1.0), "line": {"width": 0}}
+        marker = {"symbol": np.where(silent, f"{symbol}-open", symbol).tolist(), "size": np.where(silent, 6, 9)}
+        marker |= {"color": np.where(silent, 0.5, share[those]), "cmin": 0, "cmax": 1}
+        marker |= {"colorscale": GRAPH_SCALE, "line": {"width": np.where(silent, 1.2, 0)}}
         trace = {"type": "scatter", "mode": "markers", "x": points[those, 0], "y": points[those, 1], "name": label}
         texts = ["no neighbour with a label" if np.isnan(v) else f"{v:.0%} {CLASSES[1]}" for v in share[those]]
         traces.append(trace | {"marker": marker, "text": texts, "hovertemplate": "neighbours: %{text}<extra></extra>"})
@@ -266,9 +267,9 @@ def _layout() -> dict[str, Any]:
     return layout | {"paper_bgcolor": "rgba(0,0,0,0)", "plot_bgcolor": "rgba(0,0,0,0)"}
 
 
-def _lines(points: NDArray, links: NDArray) -> dict[str, Any]:
+def _lines(points: NDArray, links: NDArray, colour: str = "rgba(60, 60, 60, 0.25)") -> dict[str, Any]:
     ends = np.full((len(links), 3, 2), np.nan)
     ends[:, 0], ends[:, 1] = points[links[:, 0]], points[links[:, 1]]
     x, y = ends.reshape(-1, 2).T
     return {"type": "scatter", "mode": "lines", "x": x, "y": y, "hoverinfo": "skip", "name": "links",
-            "line": {"color": "rgba(60, 60, 60, 0.25)", "width": 0.8}}  # fmt: skip
+            "line": {"color": colour, "width": 0.8}}  # fmt: skip

@@ -158,5 +158,6 @@ def _title(scene: Mapping[str, Any], stage: Mapping[str, Any], name: str) -> str
         return f"**Consensus**: {stage['error']:.1%} wrong, {stage['error_without_links']:.1%} without links"
     if name == LINKS:
         reached = np.isfinite(plane.neighbours(scene)).mean()
-        return f"**Links**: what neighbours' labels alone say, of {reached:.0%}; pale grey: none has a label"
+        silent = f"hollow: none has a label ({1 - reached:.0%} of the points)"
+        return f"**Links**: what neighbours' labels alone say, grey where they disagree; {silent}"
     return f"**{name.title()}**, weight {stage['weights'][name]:.2f}: {WORDS[name]}"
