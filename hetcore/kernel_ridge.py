@@ -109,8 +109,15 @@ class LandmarkFeatures:
 
     def of(self, rows: NDArray | slice) -> NDArray[np.float64]:
         """Return Phi of some of the table's rows: to solve for all costs most where few are learned from."""
+        return self._solved(self.kernel[rows])
+
+    def of_new(self, X: NDArray) -> NDArray[np.float64]:
+        """Return Phi of new rows (b, d), (b, m)."""
+        return self._solved(_gaussian(_centred(X, self.center) / self.scale, self.landmarks))
+
+    def _solved(self, kernel: NDArray) -> NDArray[np.float64]:
         # in place: the transpose of rows that lie one after the other is what LAPACK wants
-        kernel = np.array(self.kernel[rows].T, np.float64, order="F")
+        kernel = np.array(kernel.T, np.float64, order="F")
         solved = solve_triangular(self.factor, kernel, lower=True, overwrite_b=True, check_finite=False)
         return np.ascontiguousarray(solved.T)
 

@@ -208,7 +208,7 @@ class ViewBoosting(ViewConsensus):
         if made.view.sees_labels:
             pulled, rule = pulled[:0], rule._replace(lambda0=0.0)
         given = {"learner": made.view.learner, "seed": seed, "rule": rule, "pulled": pulled}
-        content = ViewContent(X=made.X, codes=codes, fold=fold, **given)
+        content = ViewContent(X=made.X, codes=codes, fold=fold, unseen=made.unseen, **given)
         if made.key:
             # the outputs by kind and prior, for an object's text says nothing of its arrays
             plain = rule._replace(outputs=rule.outputs.is_classifier, n_jobs=1)

@@ -8,7 +8,7 @@ cliques: where everyone is linked to everyone, the mean without oneself tells on
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
@@ -29,7 +29,8 @@ from hetcore.targets import Problem
 
 __all__ = [
     "FAINTEST", "KnownLabels", "NearestRows", "averaged", "dealt_folds", "feature_means", "folds_for",
-    "graph_columns", "joint_links", "label_columns", "mean_over_graphs", "symmetric", "walk",
+    "graph_columns", "joint_links", "label_columns", "mean_over_graphs", "symmetric",
+    "unseen_columns", "unseen_rows", "walk",
 ]  # fmt: skip
 
 SPREAD_SHARE = 0.9  # of what an instance takes over from its neighbours in a step of spreading
@@ -141,16 +142,51 @@ def label_columns(links: Any, labels: KnownLabels) -> NDArray[np.float32]:
 
 def _write_columns(links: Any, spreading: Any, labels: KnownLabels, folds: list[int], columns: NDArray) -> None:
     """Write the columns of the linked rows of some folds."""
-    seen = np.array([labels.known & (labels.fold != fold) for fold in folds])
+    linked = linked_rows(links)
+    hidden = [(fold,) for fold in folds]
+    for fold, part in zip(folds, _parts(links, spreading, labels, hidden)):
+        rows = np.flatnonzero((labels.fold == fold) & linked)
+        columns[rows] = _columns(*(each[rows] for each in part))
+
+
+def _parts(links: Any, spreading: Any, labels: KnownLabels, hidden: Sequence[tuple[int, ...]]) -> list[list[NDArray]]:
+    """Return sums over neighbours, over theirs, and of labels that spread, (n, k + 1) each, by what is hidden."""
+    seen = np.array([labels.known & ~np.isin(labels.fold, folds) for folds in hidden])
     # the last column of a fold counts, so that sums and counts travel together
     given = [np.column_stack([labels.codes * each[:, None], each.astype(np.float64)]) for each in seen]
     given_labels = np.hstack(given).astype(links.dtype)
     one = times(links, given_labels)
     two, spread = times(links, one), _spread(spreading, given_labels)
-    linked, width = linked_rows(links), given[0].shape[1]
-    for place, fold in enumerate(folds):
-        rows, own = np.flatnonzero((labels.fold == fold) & linked), slice(place * width, (place + 1) * width)
-        columns[rows] = _columns(one[rows, own], two[rows, own], spread[rows, own])
+    width = given[0].shape[1]
+    places = [slice(place * width, (place + 1) * width) for place in range(len(hidden))]
+    return [[one[:, own], two[:, own], spread[:, own]] for own in places]
+
+
+def unseen_rows(labels: KnownLabels) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the labelled rows of which each fold's member learns, member after member, and whose they are, (b,) each.
+
+    A member that learned from columns of its own fold's labels would know them: where two labelled rows are linked, it
+    would see the label that it is scored on stand beside the other's.
+    """
+    known = np.flatnonzero(labels.known)
+    parts = [known[labels.fold[known] != fold] for fold in range(int(labels.fold.max(initial=-1)) + 1)]
+    return np.concatenate([known[:0], *parts]), np.repeat(np.arange(len(parts)), [part.size for part in parts])
+
+
+def unseen_columns(links: Any, labels: KnownLabels) -> NDArray[np.float32]:
+    """Return `label_columns` of `unseen_rows`, (b, 3 k + 3): the member's fold hidden as well as each row's own."""
+    rows, members = unseen_rows(labels)
+    own, linked = labels.fold[rows], linked_rows(links)[rows]
+    columns = np.full((rows.size, 3 * labels.codes.shape[1] + 3), np.nan, np.float32)
+    pairs = sorted({(min(each), max(each)) for each in zip(own.tolist(), members.tolist())})
+    at_once = max(1, MOST_NUMBERS // max(1, len(labels.fold) * (labels.codes.shape[1] + 1)))
+    spreading = symmetric(links, loops=False) if pairs else None
+    for first in range(0, len(pairs), at_once):
+        some = pairs[first : first + at_once]
+        for (a, b), part in zip(some, _parts(links, spreading, labels, some)):
+            here = np.flatnonzero(linked & (((own == a) & (members == b)) | ((own == b) & (members == a))))
+            columns[here] = _columns(*(each[rows[here]] for each in part))
+    return columns
 
 
 def _spread(links: Any, given: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -53,6 +53,7 @@ class SmoothLearner(ViewLearner):
             self.landmarks.kernel = self.landmarks.kernel[:0]  # what is needed of it was picked
         self.values, self.vectors = self._spectrum(fitted, grams)
         self.turned = fitted @ self.vectors
+        self.unseen = self._unseen(content.unseen)
         self.weights = np.zeros((self.values.size, self.rule.n_folds, self.outputs.k))
         # which labelled rows a member has seen
         self.seen = self.fold[self.own][:, None, None] != np.arange(self.rule.n_folds)[:, None]
@@ -62,6 +63,16 @@ class SmoothLearner(ViewLearner):
         # rows first, as a product with the eigenvectors gives them: (m, F, k)
         self.scores = np.tile(self.outputs.prior, (len(fitted), self.rule.n_folds, 1))
         self.first_penalty *= PENALTY_FALL ** self._falls_before()
+
+    def _unseen(self, given: NDArray | None) -> tuple[NDArray, NDArray, NDArray] | None:
+        """Return what members learn from, where that is not the labelled rows: in eigenvectors, codes, whose it is."""
+        if given is None:
+            return None
+        given = given if self.landmarks is None else self.landmarks.of_new(given)
+        members = np.repeat(np.arange(self.rule.n_folds), [part.size for part in self.training])
+        whose = members[:, None, None] == np.arange(self.rule.n_folds)[:, None]
+        codes = self.codes[self.own][np.concatenate(self.training)]
+        return _with_constant(given, self.unit) @ self.vectors, codes, whose
 
     def _features(self, rows: NDArray) -> tuple[float, NDArray[np.float64], NDArray, tuple[NDArray[np.float64], ...]]:
         """Return the unit of rows, features of those fitted, columns of the others, Gram matrices.
@@ -110,11 +121,12 @@ class SmoothLearner(ViewLearner):
         With a penalty far too large rounds would teach nothing, nor how far the view gets.
         """
         own, left_out = self.turned[: self.own.size], ~self.seen
+        learned, codes, whose = (own, self.codes[self.own], self.seen) if self.unseen is None else self.unseen
         # a step towards classes is no straight line, whose best penalty would be theirs
         if self.outputs.is_classifier or not self._taught or not own.size:
             return 0
         missed = self.codes[self.own, None] - self.outputs.prior
-        slopes, errors = own.T @ _flat(missed * self.seen), []
+        slopes, errors = learned.T @ _flat((codes[:, None] - self.outputs.prior) * whose), []
         for falls in LOOKS:
             penalty = self.largest * self.first_penalty * PENALTY_FALL**falls
             change = own @ (slopes / (self.values + penalty)[:, None])
@@ -127,14 +139,22 @@ class SmoothLearner(ViewLearner):
         # labelled rows first, as in `fitted_rows`
         fitted, count = self.outputs.fitted(self.scores), self.own.size
         residuals = np.zeros_like(fitted)
+        known, codes, seen = fitted[:count], self.codes[self.own], self.seen
+        if self.unseen is not None:
+            learned, codes, seen = self.unseen
+            known = self.outputs.fitted(self._members_of(learned @ _flat(self.weights)))
         # a member's own fold has no residual
-        residuals[:count] = (self.codes[self.own, None] - fitted[:count]) * self.seen
+        missed = (codes[:, None] - known) * seen
+        if self.unseen is None:
+            residuals[:count] = missed
         if pull is not None and self.pulled.size:
             residuals[count:] = self._pulled_weight() * (pull.transpose(1, 0, 2) - fitted[count:])
         slopes = self.turned.T @ _flat(residuals)
-        curved = (self.outputs.curvature(fitted[:count]) * self.seen).mean(axis=(0, 2))
+        if self.unseen is not None:
+            slopes += learned.T @ _flat(missed)
+        curved = (self.outputs.curvature(known) * seen).mean(axis=(0, 2))
         # one curvature for a member: an eigendecomposition of its own in each round would cost the most by far
-        size = np.maximum(FEWEST_CURVATURE, curved / np.maximum(self.seen.mean(axis=(0, 2)), 1e-12))
+        size = np.maximum(FEWEST_CURVATURE, curved / np.maximum(seen.mean(axis=(0, 2)), 1e-12))
         if self.round == 0 and self.pulls and self.pulled.size:
             steps = self._first_steps(slopes, penalty)
         else:

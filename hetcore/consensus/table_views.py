@@ -54,11 +54,6 @@ class View(NamedTuple):
         return len(self.tables) > 1 or bool(self.tables and self.graphs)
 
     @property
-    def is_labels(self) -> bool:
-        """Whether all of the columns are neighbours' labels."""
-        return self.columns.startswith("labels ")
-
-    @property
     def sees_labels(self) -> bool:
         """Whether some of the columns are neighbours' labels."""
         return self.columns.startswith(NEAR) or bool(self.graphs) and not self.columns.startswith("smoothed")
@@ -76,12 +71,16 @@ class DataView(NamedTuple):
         Their columns: float32 with NaN where missing for trees, else float64 without.
     key : str
         Digest of the tables, graphs and labels that they are made from, where learners are recalled; else "".
+    unseen : (b, d) array or None
+        Columns of the rows that each fold's member learns from, member after member, where they are others for it: of a
+        view that sees labels, those of the member's fold hidden too.
     """
 
     view: View
     rows: NDArray[np.int64]
     X: NDArray | TableView
     key: str = ""
+    unseen: NDArray | None = None
 
 
 def check_room(data: HetData) -> None:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hetcore.consensus.executor import Executor
-from hetcore.consensus.neighbor_columns import FEW, KnownLabels
+from hetcore.consensus.neighbor_columns import KnownLabels
 from hetcore.consensus.outputs import Outputs
 from hetcore.consensus.smoothing import LinkBlend, Pairs, graph_weights, smoothed
 from hetcore.consensus.view_state import ViewState
@@ -54,8 +54,6 @@ class ViewConsensus:
     views : list of ViewState
     weights : (v,) float64
         w by view, without that of their sum.
-    trust : (v,) float64
-        What w is multiplied with, before it sums to one.
     relative : (v,) float64
         Each view's out-of-fold loss over the prior's.
     sum : ViewSum
@@ -101,9 +99,6 @@ class ViewConsensus:
         self._remember_labelled()
         # equal until the first round has said something
         self.weights, self.relative = np.full(len(self.views), 1.0 / len(self.views)), np.ones(len(self.views))
-        # few labels of classes have hardly a neighbour with one, and agree by luck: (4.10) would trust them too much
-        few = min(1.0, len(self.codes) / FEW) if self.outputs.is_classifier else 1.0
-        self.trust = np.array([few if view.view.is_labels else 1.0 for view in self.views])
         self.sum = ViewSum(self.outputs, self.n_folds, len(self.views))
         self.correction = ViewCorrection(len(self.views), self.n_folds)
 
@@ -192,16 +187,13 @@ class ViewConsensus:
             self.choose_lambda1()
 
     def _weigh_with_sum(self, covers: NDArray, losses: NDArray) -> None:
-        """Line 5: the weights of the views and of their sum; of neighbours' labels alone less where these are few."""
+        """Line 5: the weights of the views and of their sum."""
         known, rule = self.problem.labelled, self.params["weights"]
         of_sum = self.sum.scores[known]
         # relative to the prior's loss, as those of the views
         losses = np.append(losses, self.outputs.loss(of_sum, self.codes).mean() / self.alone_loss)
         choices = sharpness_for(len(self.codes)) if self.params["sharpness"] == "auto" else (self.sharpness,)
         tried, best = np.array([weights_of(losses, rule, q) for q in choices]), 0
-        if self.trust.min() < 1.0:
-            tried *= np.append(self.trust, 1.0)
-            tried /= tried.sum(axis=1, keepdims=True)
         # several powers cost little, as the views' scores are there already
         if len(tried) > 1:
             predicted, covers = np.vstack([self.predicted, of_sum[None]]), np.vstack([covers, self.sum.covers[known]])

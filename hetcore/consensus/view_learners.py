@@ -76,6 +76,8 @@ class ViewContent(NamedTuple):
         Unlabelled rows that the consensus pulls.
     key, columns_key : str
         Digests of all this, and of what has to do with the columns alone, by which it is recalled; "" if it is not.
+    unseen : (b, d) array, optional
+        What members learn from, member after member, if not the labelled rows of X.
     """
 
     X: NDArray | TableView
@@ -87,6 +89,7 @@ class ViewContent(NamedTuple):
     pulled: NDArray[np.int64]
     key: str = ""
     columns_key: str = ""
+    unseen: NDArray | None = None
 
 
 class Advanced(NamedTuple):
@@ -222,9 +225,17 @@ class TreeLearner(ViewLearner):
         rest = np.setdiff1d(self.others, self.pulled, assume_unique=True)
         self.order = np.concatenate([self.own, self.pulled, rest])
         self.spots = np.argsort(self.order)[self.others] - own
-        self.scores = np.tile(self.outputs.prior, (self.rule.n_folds, len(self.order), 1))
-        self.among = np.arange(own, own + self.pulled.size, dtype=np.int32)
-        self.targets = np.ascontiguousarray(self.codes[self.own])
+        self.targets, binned = np.ascontiguousarray(self.codes[self.own]), np.take(binned, self.order, axis=1)
+        if content.unseen is not None:
+            # between the labelled and the pulled ones
+            more = np.concatenate(self.training)
+            self.targets = np.concatenate([self.targets, self.targets[more]])
+            binned = np.concatenate([binned[:, :own], self.mapper.transform(content.unseen), binned[:, own:]], axis=1)
+            ends = own + np.cumsum([part.size for part in self.training])
+            self.training = [np.arange(end - part.size, end, dtype=np.int32) for end, part in zip(ends, self.training)]
+        head = len(self.targets)
+        self.scores = np.tile(self.outputs.prior, (self.rule.n_folds, binned.shape[1], 1))
+        self.among = np.arange(head, head + self.pulled.size, dtype=np.int32)
         self.trees: list[list[Any]] = []
         self.rates: list[float] = []
         # nothing pulls in the first round: with another lambda0 it is the same
@@ -234,8 +245,7 @@ class TreeLearner(ViewLearner):
         self.first_key = key_of(*key) if shared else ""
         shape = (self.outputs.k, self.outputs.k if self.outputs.is_classifier else 0)
         jobs = self.rule.n_jobs if own * self.varying.size >= SHARED else 1
-        binned = np.ascontiguousarray(np.take(binned, self.order, axis=1))
-        self.grower = MemberGrower(binned, self.mapper.n_bins, shape, self.rule.limits, jobs)
+        self.grower = MemberGrower(np.ascontiguousarray(binned), self.mapper.n_bins, shape, self.rule.limits, jobs)
 
     def _step(self, pull: NDArray[np.float64] | None) -> None:
         if self.round or pull is not None:
@@ -256,12 +266,12 @@ class TreeLearner(ViewLearner):
         return self.rule.learning_rate * max(1.0, longer * LONGER_FALL**self.round)
 
     def _boost(self, pull: NDArray[np.float64] | None) -> None:
-        members, own, k, rate = len(self.training), self.own.size, self.outputs.k, self._rate()
+        members, head, k, rate = len(self.training), len(self.targets), self.outputs.k, self._rate()
         n_trees = TREES_OF_CLASSES if k > 1 else TREES
         pull = np.ascontiguousarray(np.empty((members, 0, k)) if pull is None else pull)
         self._draw(n_trees, pull.shape[1])
         # of the rows that a tree is grown on alone: the others are never touched, and cost nothing
-        gradients = np.empty((members, own + pull.shape[1], k), np.float32)
+        gradients = np.empty((members, head + pull.shape[1], k), np.float32)
         hessians = np.empty((*gradients.shape[:2], k if self.outputs.is_classifier else 0), np.float32)
         # a leaf of one sure class has hardly a curvature, and its Newton step no bound
         limit = LEAF_LIMIT if self.outputs.is_classifier else np.inf
@@ -325,7 +335,7 @@ class TreeLearner(ViewLearner):
         return self._kept.mean(axis=0)[self.spots]
 
     def _remember(self) -> None:
-        self._kept = self.scores[:, self.own.size :].copy()
+        self._kept = self.scores[:, len(self.targets) :].copy()
 
 
 def _binned(X: NDArray | TableView, n_bins: int) -> tuple[BinMapper, NDArray[np.uint8]]:

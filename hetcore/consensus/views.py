@@ -34,6 +34,8 @@ from hetcore.consensus.neighbor_columns import (
     feature_means,
     label_columns,
     symmetric,
+    unseen_columns,
+    unseen_rows,
 )
 from hetcore.consensus.outputs import Outputs
 from hetcore.consensus.recall import MEMORY, held_views, hold_views, key_of, key_of_tables
@@ -54,6 +56,7 @@ ALL_GRAPHS, ALL_TABLES = "all graphs", "all tables"
 LEARNERS = ("trees", "kernel", "linear")
 MOST_SUMS, FEWEST_AVERAGED = 500_000_000, 32  # links times columns that are averaged over a graph; columns at least
 FEWER = "components "  # before the name of the columns that are averages of these
+MOST_UNSEEN = 2_000  # rows that members learn from, all together, up to which their folds' labels are hidden there
 COUNTS = 3  # last columns of neighbours' labels: how many there are
 SEEN_LACKING = 5  # labelled rows without a table or link, or one in 20, from which a view of several may lack it
 
@@ -112,11 +115,31 @@ class ViewColumns(Stored):
         self.views = [view for view in self._all_views() if view.learner in learners and not (apart and view.joins)]
         if not labels.of_classes and not apart and set(learners) == set(LEARNERS):
             self.views = [view for view in self.views if not _is_spared(view)]
+        self._unseen: dict[tuple[str, str], NDArray] = {}
         if apart:
             self._made = self._apart(data, labels, learn=True)
         else:
             self._made = self._data_views(self._matrices(data, labels, tables, learn=True))
+        self._made = self._with_unseen(self._made, labels)
         return self
+
+    def _with_unseen(self, made: list[DataView], labels: KnownLabels) -> list[DataView]:
+        """Return views with the columns that members learn from, where these are others than all see."""
+        unseen, self._unseen = self._unseen, {}
+        if not unseen:
+            return made
+        rows, found = unseen_rows(labels)[0], []
+        for each in made:
+            columns = unseen.get((each.view.columns, each.view.learner))
+            covers = np.zeros(len(labels.fold), bool)
+            covers[each.rows] = True
+            found.append(each if columns is None else each._replace(unseen=columns[covers[rows]]))
+        return found
+
+    @staticmethod
+    def _few(labels: KnownLabels) -> bool:
+        """Return whether labels are so few that what two linked rows say of each other tells."""
+        return int(labels.known.sum()) * int(labels.fold.max(initial=0)) <= MOST_UNSEEN
 
     def of_training(self) -> list[DataView]:
         """Return the views of the data of `fit`, once."""
@@ -150,6 +173,8 @@ class ViewColumns(Stored):
         made: dict[tuple[str, str], tuple[NDArray, NDArray]] = {}
         for linked, (name, among) in zip(present, links.items()):
             made |= self._label_matrices(name, linked, label_columns(among, labels), learn=learn)
+            if learn and self._few(labels):
+                self._keep_unseen_labels(name, unseen_columns(among, labels))
         of_graphs = iter(self._data_views(made, [view for view in self.views if view.graphs]))
         return [next(of_graphs) if view.graphs else self._of_table(view, data) for view in self.views]
 
@@ -231,6 +256,7 @@ class ViewColumns(Stored):
     ) -> dict[tuple[str, str], tuple[NDArray, NDArray]]:
         made, blocks, usable, first = {}, [], self._usable(present), len(tables.has)
         uncounted = []  # the same without how many labels there are
+        others = {}  # beside neighbours' labels, by graph
         for place, (name, among) in enumerate(links.items(), first):
             near_labels = label_columns(among, labels)
             made |= self._label_matrices(name, present[place], near_labels, learn=learn)
@@ -249,6 +275,7 @@ class ViewColumns(Stored):
             features = [near, feature_means(among, near), degree]
             blocks += [near_labels, *features]
             uncounted += [near_labels[:, :-COUNTS], *features]
+            others[name] = features
         graphs, uncounted = np.hstack(blocks), np.hstack(uncounted)
         blocks.clear()
         # counts rise and fall together, and a line through them would run far where a new row has a part of its links;
@@ -261,6 +288,8 @@ class ViewColumns(Stored):
         if tables.joined_linear is not tables.joined_smooth:
             linear = narrowed(np.hstack([tables.joined_linear, scaled]))
         columns = np.hstack([tables.joined, graphs]), smooth, linear
+        if learn and self._few(labels):
+            self._keep_unseen(links, labels, tables, others)
         return made | {("joined and graphs", learner): (covers, X) for learner, X in zip(LEARNERS, columns)}
 
     def _fewer(self, name: str, links: Any, X: NDArray, learn: bool) -> NDArray:
@@ -280,6 +309,27 @@ class ViewColumns(Stored):
             (key, "trees"): (linked, near_labels),
             (key, "linear"): (linked, self._scaled(key, near_labels[:, :-COUNTS], learn)),
         }
+
+    def _keep_unseen(
+        self, links: Mapping[str, Any], labels: KnownLabels, tables: Tables, others: Mapping[str, list[NDArray]]
+    ) -> None:
+        """Keep the columns of the rows that members learn from, of views that see neighbours' labels."""
+        rows, uncounted = unseen_rows(labels)[0], []
+        blocks = [tables.joined[rows]]
+        for name, among in links.items():
+            near_labels, features = unseen_columns(among, labels), [each[rows] for each in others[name]]
+            self._keep_unseen_labels(name, near_labels)
+            blocks += [near_labels, *features]
+            uncounted += [near_labels[:, :-COUNTS], *features]
+        scaled = self._scaled("graphs", np.hstack(uncounted), learn=False)
+        self._unseen["joined and graphs", "trees"] = np.hstack(blocks)
+        for learner, own in (("kernel", tables.joined_smooth), ("linear", tables.joined_linear)):
+            self._unseen["joined and graphs", learner] = narrowed(np.hstack([own[rows], scaled]))
+
+    def _keep_unseen_labels(self, name: str, columns: NDArray) -> None:
+        key = f"labels of {name}"
+        self._unseen[key, "trees"] = columns
+        self._unseen[key, "linear"] = self._scaled(key, columns[:, :-COUNTS], learn=False)
 
     def links(self, data: HetData, name: str) -> Any:
         """Return the links (n, n) of a graph over its mean weight, or the sum of all; none where the data lack it."""
