@@ -219,7 +219,7 @@ def recipe_of(
     graphs = [upload.name for upload in whole if upload.role == "graph"]
     recipe: dict[str, Any] = {"sources": [{"name": names[part["file"]]} | part for part in sources]}
     if graphs:
-        options = {each.name: _header(each) | ({"directed": True} if each.directed else {}) for each in uploads}
+        options = {each.name: _as_chosen(each) | ({"directed": True} if each.directed else {}) for each in uploads}
         named = source_names(graphs).items()
         recipe["graphs"] = [
             {"name": name, "file": file} | ({"options": options[file]} if options[file] else {}) for file, name in named
@@ -264,12 +264,14 @@ def _as_written(upload: Upload, identifier: str) -> dict[str, Any]:
     """Return the options that read ids as written where they were taken for numbers: 1E5 is not 100000."""
     # Text columns are named one by one, for the others keep the types that they were given.
     typed = identifier in upload.frame.columns and upload.frame[identifier].dtype != pl.String
-    options = _header(upload) | ({"text_columns": [identifier]} if typed else {})
+    options = _as_chosen(upload) | ({"text_columns": [identifier]} if typed else {})
     return {"options": options} if options else {}
 
 
-def _header(upload: Upload) -> dict[str, Any]:
-    return {} if upload.header is None else {"header": upload.header}
+def _as_chosen(upload: Upload) -> dict[str, Any]:
+    """Return the options that the person chose in place of guesses."""
+    chosen = {"header": upload.header, "day_first": upload.day_first}
+    return {name: value for name, value in chosen.items() if value is not None}
 
 
 def source_names(files: Iterable[str]) -> dict[str, str]:

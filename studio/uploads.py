@@ -84,6 +84,8 @@ class Options(NamedTuple):
         What names the nodes of GML, GraphML and GEXF.
     directed : bool
         Whether a graph keeps which way each edge leads, from source to target.
+    day_first : bool or None
+        Whether 3/4/2015 is in April, of columns in which it may be March too; None leaves them text.
     """
 
     delimiter: str | None = None
@@ -96,6 +98,7 @@ class Options(NamedTuple):
     ends: tuple[str, str] | None = None
     nodes_by: str | None = None
     directed: bool = False
+    day_first: bool | None = None
 
 
 class TablePreview(NamedTuple):
@@ -243,6 +246,8 @@ class Upload(NamedTuple):
         Whether the first row names the columns, as the person says; None leaves the guess.
     directed : bool
         Of a graph, whether it keeps which way each edge leads.
+    day_first : bool or None
+        As `Options` has it.
     """
 
     name: str
@@ -255,6 +260,7 @@ class Upload(NamedTuple):
     pixels: np.ndarray | None = None
     header: bool | None = None
     directed: bool = False
+    day_first: bool | None = None
 
 
 # Only the last part of a path, with either slash: browsers differ in what they send.
@@ -264,7 +270,9 @@ def file_name(given: str) -> str:
     return "file" if name in ("", ".", "..") else name
 
 
-def read(name: str, content: bytes, role: str | None = None, header: bool | None = None) -> Upload:
+def read(
+    name: str, content: bytes, role: str | None = None, header: bool | None = None, day_first: bool | None = None
+) -> Upload:
     """Read a file in the role that the person gives it, or in the one that its name and content suggest.
 
     Parameters
@@ -275,6 +283,8 @@ def read(name: str, content: bytes, role: str | None = None, header: bool | None
         One of `ROLES`.
     header : bool, optional
         Whether the first row of a delimited text names the columns.
+    day_first : bool, optional
+        As `Options` has it.
 
     Raises
     ------
@@ -308,13 +318,14 @@ def read(name: str, content: bytes, role: str | None = None, header: bool | None
             kinds={},
             header=header,
         )
-    table = preview_table(name, content, Options(header=header))
+    table = preview_table(name, content, Options(header=header, day_first=day_first))
     # Read as a table first, for only its columns tell; then again as what it is.
     if role is None and _edges_by_columns(name, table.frame):
         return read(name, content, "graph", header)
     role = role or ("labels" if _labels_by_name(name, table.frame) else "table")
     kinds = _kinds(table.frame)
-    return Upload(name, role, digest, table.frame, table.guesses, findings=table.findings, kinds=kinds, header=header)
+    more = {"kinds": kinds, "header": header, "day_first": day_first}
+    return Upload(name, role, digest, table.frame, table.guesses, findings=table.findings, **more)
 
 
 def _kinds(frame: pl.DataFrame) -> dict[str, tuple[str, str]]:

@@ -170,7 +170,7 @@ def typed(table: ParsedTable, options: Mapping[str, Any]) -> ParsedTable:
     if not text:
         return table
     decimal = options.get("decimal")
-    careful = _Careful(decimal, table.delimiter)
+    careful = _Careful(decimal, table.delimiter, options.get("day_first"))
     columns: dict[str, pl.Series] = {}
     # So many columns that their cells stay within the bound, and at least one.
     at_once = max(1, _CELLS // max(1, table.frame.height))
@@ -240,8 +240,8 @@ class _Careful:
         Columns with a decimal comma.
     """
 
-    def __init__(self, decimal: str | None, delimiter: str) -> None:
-        self._decimal = decimal
+    def __init__(self, decimal: str | None, delimiter: str, day_first: bool | None = None) -> None:
+        self._decimal, self._day_first = decimal, day_first
         self._delimiter = delimiter
         self.findings: list[Finding] = []
         self.with_comma = 0
@@ -252,7 +252,7 @@ class _Careful:
         bare = bare.set(bare == "", None) if (bare == "").any() else bare
         if bare.null_count() == len(bare):
             return None
-        for read in (_truth, _time):
+        for read in (_truth, lambda cells: _time(cells, self._day_first)):
             column = read(bare)
             if column is not None:
                 return column
@@ -267,6 +267,9 @@ class _Careful:
         if clock.mean() >= _NEARLY:
             text = "like times of a day: kept as text; write them as numbers, such as 13.5 hours"
             self._find("text_time", name, int(clock.sum()), text, given)
+        elif given[:1].str.contains(_SLASHES).all() and given.str.contains(_SLASHES).all() and _orders(given):
+            text = "of day or month first: kept as text; say which, or write them as 2020-12-31"
+            self._find("ambiguous_date", name, len(given), text, given)
         elif dates.mean() >= _NEARLY:
             there = zones(given.filter(dates))
             why = f"of {len(there)} time zones ({', '.join(there):.40})" if len(there) > 1 else ""
@@ -392,7 +395,7 @@ def _truth(bare: pl.Series) -> pl.Series | None:
     return low == "true" if low.drop_nulls().is_in(_TRUTH).all() else None
 
 
-def _time(bare: pl.Series) -> pl.Series | None:
+def _time(bare: pl.Series, day_first: bool | None) -> pl.Series | None:
     given = bare.drop_nulls()
     # The first cell is tried before all are: most columns are no dates.
     if given[:1].str.contains(_DATE).all() and given.str.contains(_DATE).all():
@@ -403,16 +406,24 @@ def _time(bare: pl.Series) -> pl.Series | None:
         if given[:1].str.contains(pattern).all() and given.str.contains(pattern).all():
             return _complete(bare, bare.str.to_date(written, strict=False))
     if given[:1].str.contains(_SLASHES).all() and given.str.contains(_SLASHES).all():
-        return _day_or_month_first(bare)
+        return _day_or_month_first(bare, day_first)
     return None
 
 
-def _day_or_month_first(bare: pl.Series) -> pl.Series | None:
-    """Return the dates of "3/4/2015" where only one of the two orders can be meant: some number is over 12."""
-    # Both orders are tried, and the one that fits alone is meant; where both fit it stays text.
-    orders = [_complete(bare, bare.str.to_date(written, strict=False)) for written in ("%d/%m/%Y", "%m/%d/%Y")]
-    possible = [dates for dates in orders if dates is not None]
-    return possible[0] if len(possible) == 1 else None
+def _day_or_month_first(bare: pl.Series, day_first: bool | None) -> pl.Series | None:
+    """Return the dates of "3/4/2015" where one of the two orders alone can be meant, or it is said which is."""
+    # Both orders are tried, and the one that fits alone is meant: some number is over 12.
+    possible = _orders(bare)
+    if len(possible) == 2 and day_first is not None:
+        return possible[day_first]
+    return next(iter(possible.values())) if len(possible) == 1 else None
+
+
+def _orders(bare: pl.Series) -> dict[bool, pl.Series]:
+    """Return the dates by whether the day comes first, of each order that fits all cells."""
+    written = {True: "%d/%m/%Y", False: "%m/%d/%Y"}
+    read = {first: bare.str.to_date(form, strict=False) for first, form in written.items()}
+    return {first: dates for first, dates in read.items() if _complete(bare, dates) is not None}
 
 
 def _complete(before: pl.Series, after: pl.Series) -> pl.Series | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+from datetime import date
 from pathlib import Path
 
 import polars as pl
@@ -262,6 +263,20 @@ def test_ids_that_nearly_match_are_reported_and_written_the_same_way(page):
     used = page.session_state["uploaded"]
     assert not page.error and used.data.n == 40 and used.recipe["spelling"] == ["case"]
     assert used.data.classes == ["bad", "fair", "good"]
+
+
+def test_whether_the_day_comes_first_is_a_choice_where_both_may_be_meant(page):
+    table = csv(person=IDS, since=[f"0{1 + k % 9}/0{1 + k % 7}/2020" for k in range(40)], label=["bad", "good"] * 20)
+    upload(page, people__csv=table)
+    choice = next(each for each in page.selectbox if each.label.startswith("Dates such as"))
+    assert choice.value is None and any("say which" in plain(each.value) for each in page.caption)
+    page = choice.set_value(True).run()
+    assert not any("say which" in plain(each.value) for each in page.caption)
+    use(page)
+    used = page.session_state["uploaded"]
+    assert used.recipe["sources"][0]["options"] == {"day_first": True}
+    days = (date(2020, 1, 8) - date(1970, 1, 1)).days
+    assert table.split()[8].split(b",")[1] == b"08/01/2020" and used.data.sources["people"].frame["since"][7] == days
 
 
 def test_what_a_workbook_merges_and_sums_and_where_its_clocks_are_is_reported(page):

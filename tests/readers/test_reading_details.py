@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import zipfile
+from datetime import date
 
 import pytest
 from PIL import Image
@@ -197,13 +198,26 @@ def test_commas_and_dots_beside_whole_numbers_may_be_thousands_too(others):
 
 @pytest.mark.parametrize(
     "cells",
-    [["01/02/2020", "11/02/2020"], ["01/02/20", "13/02/20"], ["2020-01-02", "2020-13-02"], ["2020-01-02T10:00Z"] * 2],
+    [["01/02/20", "13/02/20"], ["2020-01-02", "2020-13-02"], ["2020-01-02T10:00Z"] * 2],
 )
 def test_dates_that_stay_text_are_reported(cells):
     preview = preview_table("a.csv", "\n".join(["id,y", *(f"{k},{cell}" for k, cell in enumerate(cells))]).encode())
     (finding,) = preview.findings
     assert preview.frame["y"].to_list() == cells
     assert finding.kind == "text_date" and "write them as 2020-12-31" in finding.message
+
+
+@pytest.mark.parametrize("first, months", [(None, None), (True, [2, 2]), (False, [1, 11])])
+def test_dates_of_either_order_are_text_until_one_is_chosen(first, months):
+    content = b"id,y,sure\na,01/02/2020,01/13/2020\nb,11/02/2020,01/02/2020\n"
+    preview = preview_table("a.csv", content, Options(day_first=first))
+    assert preview.frame["sure"].to_list() == [date(2020, 1, 13), date(2020, 1, 2)]  # whatever is chosen of others
+    if first is None:
+        (finding,) = preview.findings
+        assert finding.kind == "ambiguous_date" and "say which" in finding.message
+        assert preview.frame["y"].to_list() == ["01/02/2020", "11/02/2020"]
+    else:
+        assert not preview.findings and preview.frame["y"].dt.month().to_list() == months
 
 
 @pytest.mark.parametrize("content", [b",a,b,c\na,0,1,0\nb,1,0,1\nc,0,1,0\n", b"0,1,0,0\n1,0,1,0\n0,1,0,1\n0,0,1,0\n"])

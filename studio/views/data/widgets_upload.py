@@ -35,6 +35,7 @@ NO_LABELS = "no labels"
 FILES = {NO_LABELS: NO_LABELS, upload_schema.EACH: "each table: its own rows and labels"}
 NUMBERED = "row numbers"
 FIRST_ROW = {True: "names of columns", False: "data"}
+DATES = {None: "text", True: "day first, 3 April", False: "month first, 4 March"}
 LEAD = {False: "both ways", True: "one way, from source to target"}
 
 
@@ -84,12 +85,14 @@ def _take(name: str, content: bytes) -> None:
         st.session_state.setdefault("refused", {})[name] = explained(error)
 
 
-def _read(name: str, content: bytes, role: str | None, header: bool | None = None) -> Upload:
-    """Read a file once for each role and header."""
-    kept = st.session_state.setdefault("previews", {})
-    known = kept.get((name, role, header))
+def _read(
+    name: str, content: bytes, role: str | None, header: bool | None = None, day_first: bool | None = None
+) -> Upload:
+    """Read a file once for each role and what is said of it."""
+    kept, how = st.session_state.setdefault("previews", {}), (name, role, header, day_first)
+    known = kept.get(how)
     if known is None or known[0] is not content:
-        kept[name, role, header] = known = (content, read(name, content, role, header))
+        kept[how] = known = (content, read(name, content, role, header, day_first))
     return known[1]
 
 
@@ -136,6 +139,7 @@ def _file(name: str, content: bytes, edges: bool | None) -> Upload | None:
         title.markdown(f"**{escape(name)}** · {_size(upload)}")
         if upload.role == "graph":
             upload = _with_direction(upload)
+        upload = _with_dates(content, upload)
         _preview(upload)
     return upload
 
@@ -147,6 +151,15 @@ def _with_direction(upload: Upload) -> Upload:
     key = f"lead {upload.name}"
     choice = _choice("Edges lead", [False, True], guess, key, format_func=LEAD.get, help=text, width=320)
     return upload._replace(directed=choice)
+
+
+def _with_dates(content: bytes, upload: Upload) -> Upload:
+    """Let the person say what dates such as 3/4/2015 are, where all of a column may be either; text is the guess."""
+    if not any(finding.kind == "ambiguous_date" for finding in upload.findings):
+        return upload
+    key = f"dates {upload.name} {upload.role}"
+    choice = _choice("Dates such as 3/4/2015 are", [*DATES], None, key, format_func=DATES.get, width=320)
+    return upload if choice is None else _read(upload.name, content, upload.role, upload.header, choice)
 
 
 def _with_header(name: str, content: bytes, upload: Upload) -> Upload:
