@@ -30,3 +30,9 @@ def test_a_lambda_that_was_chosen_out_of_fold_has_its_place():
     setting = Setting("GBCClassifier", {"lambda0": 0.3, "lambda1": "auto"})
     assert widgets_lambda_map._here(setting, {"lambda1": 1.0}) == (0.3, 1.0)
     assert widgets_lambda_map._here(setting, {}) is None
+
+
+def test_an_interval_is_promised_of_enough_seeds_alone():
+    assert widgets_lambda_map._mean_of(FOUND) == "mean of 2 seeds so far"
+    more = {pair: [*values, 0.3] for pair, values in FOUND.items()}
+    assert widgets_lambda_map._mean_of(more) == "mean over the seeds ± its 95% interval"

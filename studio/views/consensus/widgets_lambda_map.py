@@ -9,6 +9,7 @@ from typing import Any
 import streamlit as st
 
 from hetcore.data import HetData
+from hetcore.data.text import counted
 from studio.jobs.job import Setting
 from studio.runs import lambda_map
 from studio.views.common.widgets import chart_config, escape
@@ -86,7 +87,7 @@ def _show(found: lambda_map.Cells, metric: str, here: tuple[float, float] | None
     words, now = "Per cent wrong" if metric == "error" else metric, ""
     if here is not None:
         now = f" {'Framed' if here in found else 'The diamond'}: λ0 = {here[0]:g}, λ1 = {here[1]:g}, trained above."
-    st.caption(f"{words}, mean over the seeds ± its 95% interval. Click a square to use its λ0 and λ1.{now}")
+    st.caption(f"{words}, {_mean_of(found)}. Click a square to use its λ0 and λ1.{now}")
     figure = lambda_map.figure(found, metric, here)
     best = min(found, key=lambda pair: lambda_map.interval(found[pair])[0])
     alt = f"{metric} over λ0 and λ1; least at λ0 = {best[0]:g}, λ1 = {best[1]:g}"
@@ -96,6 +97,13 @@ def _show(found: lambda_map.Cells, metric: str, here: tuple[float, float] | None
     chosen = st.selectbox("Or choose a pair", list(pairs), index=None, key="map pair", width=240)
     if chosen:
         st.button("Use it", on_click=choose, args=pairs[chosen], key="map use", icon=":material/check:")
+
+
+def _mean_of(found: lambda_map.Cells) -> str:
+    """Say what a square's number is the mean of."""
+    seeds = min(map(len, found.values()))
+    few = seeds < lambda_map.FEWEST
+    return f"mean of {counted(seeds, 'seed')} so far" if few else "mean over the seeds ± its 95% interval"
 
 
 def _clicked() -> None:
