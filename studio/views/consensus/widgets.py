@@ -121,7 +121,7 @@ def headline(events: Sequence[Any], before: Sequence[Any] = (), without: tuple[s
         if without is not None:
             st.metric(f"Without: {without[0]}", number(without[1], name), width="content")
         st.metric("Round", f"{last.index + 1} of {last.total}", width="content")
-        st.metric("Most weight", f"{heavy} · {weight:.2f}", width="content", help=PART)
+        st.metric("Most weight", f"{escape(heavy)} · {weight:.2f}", width="content", help=PART)
         st.metric("Seconds", f"{last.seconds:.1f}", width="content")
 
 
