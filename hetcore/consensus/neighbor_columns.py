@@ -3,7 +3,8 @@
 Neighbours are linked by graphs, or are the nearest rows of a table (`NearestRows`).
 
 A row's own label, and all labels of its fold, are hidden from its columns. Hiding the own label alone gives it away in
-cliques: where everyone is linked to everyone, the mean without oneself tells one's own label.
+cliques: where everyone is linked to everyone, the mean without oneself tells one's own label. Of few labels, what a
+fold's member learns from is without that fold's labels as well (`unseen_columns`).
 """
 
 from __future__ import annotations

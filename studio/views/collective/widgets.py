@@ -20,6 +20,7 @@ from studio.views.common.curves import (
     SCORED,
     Curves,
     Events,
+    about_stars,
     aligned,
     by_training,
     figure,
@@ -294,6 +295,8 @@ def curves(events: Events, before: Events, graph: str) -> dict[str, dict[str, An
     with right:
         st.caption(f"What is left along the links of {escape(graph)}: grey is noise")
         live_chart(drawn["moran"], "collective_moran", points)
+    if text := about_stars(drawn["error"], drawn["moran"]):
+        st.caption(text)
     names = {"sweeps": "Inference by sweep", "visits": "Visited", "train": "Training error", "left_out": "Left out"}
     names = {name: text for name, text in names.items() if name in drawn} | {"pearson": "Correlation over links"}
 
