@@ -18,7 +18,7 @@ from studio.views.common.widgets_pins import pin_of
 from studio.views.common.widgets_tabs import tabs
 from studio.views.common.widgets_training import LiveTrainings
 from studio.views.consensus import widgets, widgets_by_path
-from studio.views.consensus.widgets_case import one_case
+from studio.views.consensus.widgets_case import one_case, trained_on
 from studio.views.consensus.widgets_lambda_map import lambda_grid
 from studio.views.consensus.widgets_map import instances
 from studio.views.consensus.widgets_new_rows import predict_new
@@ -39,7 +39,7 @@ def controls() -> Setting:
     whole = widgets_by_path.on_all_rows(current)
     lambda0, lambda1 = weight(method.lambda0, "l0", "λ0"), weight(method.lambda1, "l1", "λ1")
     known = labels_known(30, "known")
-    names = widgets_by_path.names(current, whole)
+    names = widgets_by_path.names(current, session.operations(), whole)
     sources, graphs, noise = parts(names, noisy=not whole)
     with st.expander("More parameters"):
         params = more(method)
@@ -72,7 +72,7 @@ def parts(known: widgets_by_path.Names, noisy: bool) -> tuple[list[str], list[st
     # Noise is added in memory, where all rows by path are not.
     if not noisy:
         return sources, graphs, None
-    names = ["none", *data.source_names]
+    names = ["none", *known.source_names]
     key = held(f"noisy {current.title}", "none", Limits(choices=names), "noisy")
     noisy = st.selectbox("Noise in a source", names, key=key)
     if noisy == "none":
@@ -158,7 +158,7 @@ def after(setting: Setting) -> None:
         return
     tabs(
         {
-            "One instance": lambda: widgets.one_instance(result, data, data.source_names),
+            "One instance": lambda: widgets.one_instance(result, data, trained_on(data, setting.operations)),
             "One case": lambda: case(setting, result),
             "Map": lambda: instances(result, data, setting.operations, owner),
             "New rows": lambda: new_rows(setting, result),
@@ -181,7 +181,7 @@ def of_the_sample(setting: Setting, result: Any, events: Any) -> None:
     st.caption(escape(widgets_by_path.scored(result, data)))
     tabs(
         {
-            "One instance": lambda: widgets.one_instance(result, data, data.source_names),
+            "One instance": lambda: widgets.one_instance(result, data, data),
             "New rows": lambda: predict_new(result.model, data, owner),
             "Theorem 4.1": lambda: widgets.theorem(events),
             "Take away": lambda: take_away(setting, result, events),
@@ -192,7 +192,10 @@ def of_the_sample(setting: Setting, result: Any, events: Any) -> None:
 
 def case(setting: Setting, result: Any) -> None:
     """Let the person edit an instance and see what the model says of it."""
-    one_case(result, data, setting.operations, owner, lambda like: widgets.neighbours(data, like, result.predictions))
+    seen = trained_on(data, setting.operations)
+    one_case(
+        result, data, setting.operations, owner, lambda like: widgets.neighbours(seen, like, result.predictions)
+    )
 
 
 def new_rows(setting: Setting, result: Any) -> None:

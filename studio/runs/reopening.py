@@ -252,9 +252,15 @@ def _parted(run: Run) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     while run.page == "Collective" and end and given[end - 1]["op"] in EDITS:
         end -= 1
     for op in ORDER.get(run.page, ORDER["Consensus"]):
-        while end and given[end - 1]["op"] == op:
+        while end and given[end - 1]["op"] == op and not _other_draw(run, given[end - 1]):
             end -= 1
             # A second one was not done by the page, so it belongs to what was there before.
             if op in SINGLE:
                 break
     return given[:end], given[end:]
+
+
+def _other_draw(run: Run, operation: Mapping[str, Any]) -> bool:
+    """Return whether noise was drawn by another seed than the page's, which it has from the run's parameters."""
+    seed = run.settings.get("params", {}).get("random_state", 0)
+    return operation["op"] == "noise" and operation.get("seed", 0) != seed

@@ -1,7 +1,9 @@
 """The Consensus page: it trains, says what a change did, and refuses in words what can't be trained."""
 
 from pathlib import Path
+from types import SimpleNamespace
 
+import polars as pl
 import pytest
 from streamlit.testing.v1 import AppTest
 
@@ -131,6 +133,44 @@ def test_a_changed_data_set_is_mentioned_and_taken_back(page):
     page.button(key="undo what if").click().run()
     assert page.session_state["operations"] == []
     assert not any("What if:" in each.value for each in page.markdown)
+
+
+def test_what_a_what_if_took_out_is_not_offered_and_is_in_use_again_once_it_is_back(page):
+    page.multiselect[0].set_value(["fac", "kar", "pix", "zer"]).run()
+    gone = [{"op": "drop_source", "name": "zer"}, {"op": "drop_graph", "name": "mor"}]
+    page.session_state["operations"] = gone
+    page.run()
+    assert not page.exception
+    assert page.multiselect[0].options == ["fou", "fac", "kar", "pix"]
+    assert page.multiselect[0].value == ["fac", "kar", "pix"]
+    assert page.multiselect[1].options == page.multiselect[1].value == ["mor_noisy"]
+    noisy = next(box for box in page.selectbox if box.label == "Noise in a source")
+    assert noisy.options == ["none", "fou", "fac", "kar", "pix"]
+    page.button(key="undo what if").click().run()
+    page.button(key="undo what if").click().run()
+    assert not page.exception
+    assert page.multiselect[0].value == ["fac", "kar", "pix", "zer"]
+    assert page.multiselect[1].value == ["mor", "mor_noisy"]
+
+
+def test_neighbours_are_those_along_the_links_that_the_training_had():
+    data = datasets.load("digits_views")
+    frame = pl.DataFrame({"id": data.ids, "label": data.y.tolist(), "prediction": data.y.tolist()})
+    app = AppTest.from_function(_instance, default_timeout=PATIENCE)
+    app.session_state["given"] = SimpleNamespace(
+        predictions=frame, contributions=frame.select("id", fou=pl.lit(1.0)), additions=None
+    ), data, data.select(graphs=["mor_noisy"])
+    app.run()
+    assert not app.exception
+    assert app.dataframe[0].value["graph"].unique().tolist() == ["mor_noisy"]
+
+
+def _instance():
+    import streamlit as st
+
+    from studio.views.consensus.widgets import one_instance
+
+    one_instance(*st.session_state["given"])
 
 
 def test_a_training_that_waits_says_what_for_and_can_stop_it(page):

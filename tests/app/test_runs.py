@@ -163,6 +163,14 @@ def test_a_trouble_of_the_store_is_reported(owner, monkeypatch):
     assert "locked" in opened(owner).warning[0].value
 
 
+def test_noise_of_another_draw_than_the_pages_stays_a_what_if():
+    operations = [{"op": "noise", "name": "fou", "sd": 2.0, "seed": 7}, {"op": "labels", "fraction": 0.3, "seed": 0}]
+    settings = {"data": {"example": "digits_views"}, "params": PARAMS, "operations": operations}
+    run = Run("me", "Consensus", "GBCClassifier", "Digits", settings=settings)
+    assert reopening.operations(run) == operations[:1]
+    assert reopening.controls(run, "Digits", ["fou"], [])["noisy Digits"] == "none"
+
+
 def test_reopening_parts_the_data_page_s_operations_from_the_consensus_page_s():
     before = [{"op": "sample", "fraction": 0.5, "seed": 0}, {"op": "drop_source", "name": "zer"}]
     own = [

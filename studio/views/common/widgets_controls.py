@@ -33,6 +33,8 @@ OWN_SHARE = 80
 """Per cent of one's own labels that train unless the person says otherwise."""
 NAMES, VALUES, LABELS = "control names", session.CONTROLS, "control labels"
 """In the session: names in the address of this page's controls, the value of every control there was, and labels."""
+OPTIONS = "options of controls"
+"""In the session: what the choices of several offered when they were drawn last, by key."""
 PAGE, EARLIER, AT = "page of controls", "addresses before", "address written at"
 """In the session: the page of the names, the addresses that its pages had, and when one was written last."""
 SETTLED = 2.0
@@ -186,8 +188,20 @@ def parameter_slider(parameter: Parameter, key: str, start: Any = None, name: st
 def multiselect(label: str, options: Sequence[str], key: str, name: str, **more: Any) -> list[str]:
     """Draw a choice of several of some texts, all at first; `name` is its name in the address."""
     _name_control(name, label)
+    _follow_options(key, list(options))
     key = held(key, list(options), Limits(choices=options), name)
     return st.multiselect(label, options, key=key, wrap=True, **more)
+
+
+def _follow_options(key: str, options: list[str]) -> None:
+    """Keep what was chosen where options have gone or come since; those that came are chosen, as all are at first."""
+    known = st.session_state.setdefault(OPTIONS, {})
+    before, known[key] = known.get(key, options), options
+    for values in (st.session_state, st.session_state.get(VALUES, {})):
+        chosen = [name for name in options if name in values.get(key, ()) or name not in before]
+        # Only then: what is set anew takes the place of what the browser is about to send.
+        if key in values and set(chosen) != set(values[key]):
+            values[key] = chosen
 
 
 def values() -> dict[str, Any]:

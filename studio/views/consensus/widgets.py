@@ -193,8 +193,11 @@ def views(drawn: Mapping[str, Any], events: Sequence[Any], data: HetData) -> Non
             live_chart(words.path_figure(last, name), f"live_path_{name}", len(events))
 
 
-def one_instance(result: Any, data: HetData, history_sources: Sequence[str]) -> None:
-    """Let the person pick an instance and show what each source says of it, and its neighbours."""
+def one_instance(result: Any, data: HetData, trained: HetData) -> None:
+    """Let the person pick an instance and show what each source says of it, and its neighbours.
+
+    `trained` are the data after the what-ifs of the training: it had no other links than theirs.
+    """
     frame = result.predictions
     if frame is None or result.contributions is None:
         return
@@ -216,7 +219,7 @@ def one_instance(result: Any, data: HetData, history_sources: Sequence[str]) -> 
         figure = basic.contributions(values, [*data.source_names, *graphs], unit)
         _follow(figure, result.additions, chosen, {name: column for column, name in names.items()})
     with right, st.container(key=f"{LAST} neighbours"):
-        neighbours(data, chosen, frame)
+        neighbours(trained, chosen, frame)
 
 
 def _follow(figure: dict[str, Any], additions: pl.DataFrame | None, chosen: str, columns: Mapping[str, str]) -> None:

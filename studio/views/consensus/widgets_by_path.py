@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import streamlit as st
@@ -51,12 +51,15 @@ def on_all_rows(current: Any) -> bool:
     return st.toggle("On all rows", key=held("whole", True), help=words)
 
 
-def names(current: Any, whole: bool) -> Names:
-    """Return the names of tables and graphs: those of all rows, for a sample may have no edge of a graph."""
-    scan = current.recipe.get("scan")
-    if not whole or scan is None:
-        return Names(current.data.source_names, current.data.graph_names)
-    return Names(list(scan["sources"]), list(scan["graphs"]))
+def names(current: Any, operations: Sequence[Mapping[str, Any]], whole: bool) -> Names:
+    """Return the names of the tables and graphs that what-ifs leave.
+
+    Of all rows by path those of all rows, for a sample may have no edge of a graph.
+    """
+    scan = current.recipe.get("scan") if whole else None
+    given = (scan["sources"], scan["graphs"]) if scan else (current.data.source_names, current.data.graph_names)
+    gone = [{each["name"] for each in operations if each["op"] == op} for op in ("drop_source", "drop_graph")]
+    return Names(*([name for name in every if name not in left_out] for every, left_out in zip(given, gone)))
 
 
 def parameters(as_printed: bool) -> dict[str, Any]:

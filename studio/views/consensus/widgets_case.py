@@ -19,7 +19,7 @@ from studio.views.consensus import case_values, new_rows
 from studio.views.consensus.case_nearest import Turned
 from studio.views.consensus.widgets import WORST_FIRST, wrong_first
 
-__all__ = ["Study", "one_case", "study_of"]
+__all__ = ["Study", "one_case", "study_of", "trained_on"]
 
 NEW = "a new one, of typical values"
 EDITS = "case edits"
@@ -180,10 +180,10 @@ def study_of(result: Any, data: HetData, operations: Sequence[Mapping[str, Any]]
     if result.model is None or result.predictions is None:
         st.caption("This method has no model file to ask.")
         return None
-    return Study(result.model, _trained_on(data, operations), owner, data, operations)
+    return Study(result.model, trained_on(data, operations), owner, data, operations)
 
 
-def _trained_on(data: HetData, operations: Sequence[Mapping[str, Any]]) -> HetData:
+def trained_on(data: HetData, operations: Sequence[Mapping[str, Any]]) -> HetData:
     """Return the data after the what-ifs of a training, the same object as long as neither changes."""
     kept = st.session_state.get(DATA)
     if kept is None or kept[0] is not data or kept[1] != operations:
