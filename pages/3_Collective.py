@@ -11,7 +11,7 @@ from studio.jobs.job import Setting
 from studio.views.collective import settings as collective
 from studio.views.collective import widgets
 from studio.views.collective.settings import LABELS
-from studio.views.collective.widgets_edits import edits
+from studio.views.collective.widgets_edits import of_the_page
 from studio.views.collective.widgets_graph import network
 from studio.views.collective.widgets_node import Trained
 from studio.views.common import training
@@ -39,8 +39,7 @@ def settings() -> dict[str, Setting]:
     if chosen["known"] < 100:
         operations.append({"op": "labels", "fraction": chosen["known"] / 100, "seed": chosen["seed"]})
     # Edits are shown by inference first; they enter training only where the person says so.
-    if state.get("edits trained"):
-        operations += edits(current.data.digest())
+    operations += of_the_page(current.data.digest(), base)
     return collective.settings(base, chosen["params"], chosen["features"], chosen["graphs"], operations)
 
 

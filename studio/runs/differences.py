@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from hetcore.data.text import counted
@@ -64,6 +64,11 @@ def named(parameter: str) -> str:
     return SYMBOLS.get(parameter, parameter.replace("_", " "))
 
 
+def _edges(add: Sequence[Any], cut: Sequence[Any]) -> str:
+    done = [f"{counted(len(each), 'edge')} {what}" for each, what in ((add, "added"), (cut, "cut")) if each]
+    return " and ".join(done) or "no other edges"
+
+
 class _Phrases(NamedTuple):
     """An operation in words, and its absence where it was there before."""
 
@@ -96,7 +101,7 @@ _PHRASES: dict[str, _Phrases] = {
         lambda name, share, seed: f"with all edges of {shown(name)}",
     ),
     "edges": _Phrases(
-        lambda name, add, cut: f"with {len(add):,} added and {len(cut):,} cut edges in {shown(name)}",
+        lambda name, add, cut: f"with {_edges(add, cut)} in {shown(name)}",
         lambda name, add, cut: f"with the edges of {shown(name)} as given",
     ),
     "hide_source": _Phrases(

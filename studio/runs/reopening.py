@@ -6,6 +6,7 @@ controls by parameter in `KEYS`.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -29,6 +30,8 @@ ORDER = {
 }
 EDITS = ("edges", "forget_labels")
 """Operations that the Collective page does after its own, in any order."""
+EDITED, EDITS_TRAINED = "collective edits ", "edits trained"
+"""Keys of the edits, before the digest of their data, and of whether they are trained on."""
 SINGLE = ("labels", "noise", "label_noise", "flip_labels", "flip_source_labels", "target_labels", "one_class")
 """Operations that a page does once at most."""
 FACTORS = {
@@ -177,7 +180,12 @@ def _collective(run: Run, title: str, own: Sequence[Mapping[str, Any]]) -> dict[
     chosen = [operation for operation in own if operation["op"] == "labels"]
     values["share"] = round(100 * chosen[0]["fraction"]) if chosen else 100
     edits = [dict(operation) for operation in own if operation["op"] in EDITS]
-    return values | {"collective edits": (run.digest, edits), "edits trained": bool(edits)}
+    return values | {f"{EDITED}{run.digest}": edits_text(edits), EDITS_TRAINED: bool(edits)}
+
+
+def edits_text(edits: Sequence[Mapping[str, Any]]) -> str:
+    """Return edits of a network as the session and an address hold them."""
+    return json.dumps(list(edits), ensure_ascii=False, separators=(",", ":"))
 
 
 def _transfer(run: Run, sources: Sequence[str], own: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import polars as pl
 import pytest
 from streamlit.testing.v1 import AppTest
 
@@ -132,8 +133,11 @@ def test_classes_are_predicted_too():
     page = trained(small(page.run()))
     assert page.metric[0].label == "Error of GB"
     page.segmented_control(key="network colour").set_value("Residual").run()
-    page.selectbox(key="node").set_value(page.selectbox(key="node").options[5]).run()
-    assert not page.exception
+    frame = manager.manager().result(page.session_state["live Collective"].runs["MGB"]).predictions
+    page.selectbox(key="node").set_value(frame.filter(pl.col("label").is_not_null())["id"][0]).run()
+    page.button(key="hide label").click()
+    page = settled(page.run())
+    assert "(hidden by an edit)" in words(page)
 
 
 def test_data_without_a_graph_are_answered_by_an_offer():

@@ -7,6 +7,7 @@ import pytest
 from streamlit.proto.WidgetStates_pb2 import WidgetStates
 from streamlit.testing.v1 import AppTest
 
+import datasets
 from studio.jobs import manager
 from studio.views.common import widgets_controls
 from tests.jobs.running import PATIENCE
@@ -88,6 +89,27 @@ def test_sources_graphs_noise_and_changes_of_the_data_are_in_the_link():
     assert page.slider(key="sd").value == 2.5 and page.session_state["operations"] == change
     other = opened(**address(page))
     assert controls(other) == controls(page) and other.session_state["operations"] == change
+
+
+def test_edits_of_the_network_are_in_the_link_and_those_of_other_data_are_left_out():
+    data = datasets.load("autocorrelated")
+    (name,), (a, b) = data.graph_names, next(iter(data.graphs.values())).indices[:2]
+    edits = [
+        {"op": "forget_labels", "ids": [str(data.ids[a])]},
+        {"op": "edges", "name": name, "add": [[str(data.ids[a]), str(data.ids[b])]], "cut": []},
+    ]
+    page = opened("3_Collective.py", data="autocorrelated", edits=json.dumps(edits), edited="1")
+    other = opened("3_Collective.py", **address(page))
+    for each in (page, other):
+        assert not each.exception and not each.warning
+        said = [shown.value for shown in each.markdown if "without the label of" in shown.value]
+        assert len(said) == 1 and f"with 1 edge added in {name}" in said[0]
+        assert json.loads(address(each)["edits"]) == edits and address(each)["edited"] == "1"
+    nonsense = [{"edits": text} for text in ("[{}]", "[", '[{"op": "drop_graph", "name": "x"}]')]
+    for query in ({"data": "digits_views"}, *nonsense):
+        refused = opened("3_Collective.py", **(address(page) | query))
+        assert not refused.exception and "The edits of the network are left out" in refused.warning[0].value
+        assert address(refused)["edits"] == "[]"
 
 
 @pytest.mark.parametrize("name", PAGES)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from unittest.mock import create_autospec
 
 import polars as pl
@@ -67,7 +68,7 @@ def test_scenarios_of_other_data_of_the_same_title_are_not_set_side_by_side():
 
 def test_edits_are_of_the_data_that_they_were_made_on(monkeypatch):
     cut = [{"op": "edges", "name": "links", "add": [], "cut": [["a", "b"]]}]
-    monkeypatch.setattr(widgets_edits.st, "session_state", {"collective edits": (data(0.0).digest(), cut)})
+    monkeypatch.setattr(widgets_edits.st, "session_state", {f"collective edits {data(0.0).digest()}": json.dumps(cut)})
     assert widgets_edits.edits(data(0.0).digest()) == cut and widgets_edits.edits(data(9.0).digest()) == []
 
 

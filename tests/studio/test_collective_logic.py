@@ -22,7 +22,7 @@ from studio.jobs.worker import child_environment
 from studio.runs import export, reopening
 from studio.runs.run import Run
 from studio.views.collective import edits as collective_edits
-from studio.views.collective import settings, widgets
+from studio.views.collective import settings, widgets, widgets_edits
 from studio.views.common.curves import KEPT
 from studio.views.common.paired import Paired
 from studio.views.common.training import run_of
@@ -230,6 +230,18 @@ def test_one_node_s_neighbours_and_columns(data):
     assert about.height == sum(len(source.kinds) for source in data.sources.values())
 
 
+def test_of_classes_those_that_turned_are_told_from_those_that_became_less_sure():
+    rows = [("a", "1", "1", -0.25), ("b", "1", "8", -0.125)]
+    moved = pl.DataFrame(rows, ["id", "before", "after", "change"], orient="row")
+    turned = "1 prediction turned (cut): most b, 1 → 8"
+    assert widgets_edits.changed_text(moved[1:], "cut") == f"{turned}."
+    assert widgets_edits.changed_text(moved[::-1], "cut") == f"{turned}; 1 other moved in probability alone."
+    words = "No prediction turned (cut); 1 moved in probability alone, most a, by −0.25."
+    assert widgets_edits.changed_text(moved[:1], "cut") == words
+    numbers = pl.DataFrame({"id": ["a"], "before": [1.0], "after": [2.5], "change": [1.5]})
+    assert widgets_edits.changed_text(numbers, "cut") == "1 prediction changed (cut): most a, 1 → 2.5."
+
+
 def test_data_that_do_not_fit_are_reported(data):
     assert settings.why_not(data) == ""
     assert "these data have none" in settings.why_not(data.select(graphs=[]))
@@ -250,7 +262,7 @@ def test_a_run_opens_again_with_its_edits(data):
     assert reopening.page_file(run) == "pages/3_Collective.py"
     values = reopening.controls(run, "Planted", data.source_names, data.graph_names)
     assert values["rf"] == ["rf1", "rf3"] and values["stages"] == 2 and values["share"] == 40
-    assert values["collective edits"] == ("digest", edits) and values["edits trained"]
+    assert json.loads(values["collective edits digest"]) == edits and values["edits trained"]
     assert values["collective graphs Planted"] == ["links"] and values["to the letter"] is False
 
 

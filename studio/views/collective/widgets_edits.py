@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from typing import Any
 
@@ -12,21 +13,58 @@ from hetcore.data import HetData
 from hetcore.data.text import counted
 from hetcore.errors import DataError, ParameterError
 from studio import scenarios
-from studio.messages import shown
+from studio.messages import explained, minus, shown
+from studio.runs import reopening
 from studio.runs.differences import operation_text
 from studio.views.collective.widgets_node import Trained, plain
 from studio.views.common.widgets import escape, show_table
+from studio.views.common.widgets_controls import held
 
-__all__ = ["bar", "edits", "who"]
+__all__ = ["bar", "changed_text", "edits", "of_the_page", "who"]
 
 MOST_CHOICES = 5_000
 MOST_ROWS = 200
+LEFT_OUT = "edits left out"
+EDITS, TRAINED, NOTHING = reopening.EDITED, reopening.EDITS_TRAINED, reopening.edits_text([])
 
 
 def edits(digest: str) -> list[dict[str, Any]]:
     """Return the edits of the data of that digest, as operations."""
-    kept = st.session_state.get("collective edits")
-    return list(kept[1]) if kept and kept[0] == digest else []
+    return json.loads(st.session_state.get(EDITS + digest, NOTHING))
+
+
+def of_the_page(digest: str, base: HetData) -> list[dict[str, Any]]:
+    """Make the edits part of the page's state, in its address too; return those that are trained on.
+
+    Parameters
+    ----------
+    digest : str
+        Of the data before what-ifs.
+    base : HetData
+        After those of the Data page.
+    """
+    key = held(EDITS + digest, NOTHING, name="edits")
+    trained = held(TRAINED, False, name="edited")
+    try:
+        # An address may be of other data, and anybody may have written it.
+        log = scenarios.checked(json.loads(st.session_state[key]))
+        if any(each["op"] not in reopening.EDITS for each in log):
+            raise DataError("They are no edits of a network.")
+        scenarios.apply(base, log)
+    except (ValueError, TypeError, RecursionError) as error:
+        why = f" {explained(error)}" if isinstance(error, DataError | ParameterError) else ""
+        st.session_state[LEFT_OUT] = f"The edits of the network are left out, for they don't fit these data.{why}"
+        st.session_state[key] = NOTHING
+    # Until somebody edits: the page is drawn again at once, where its network is laid out.
+    if edits(digest):
+        st.session_state.pop(LEFT_OUT, None)
+    elif LEFT_OUT in st.session_state:
+        st.warning(escape(st.session_state[LEFT_OUT]))
+    return edits(digest) if st.session_state[trained] else []
+
+
+def _keep(digest: str, log: Sequence[dict[str, Any]]) -> None:
+    st.session_state[EDITS + digest] = reopening.edits_text(log)
 
 
 def _edit(digest: str, base: HetData, operation: dict[str, Any]) -> None:
@@ -38,19 +76,19 @@ def _edit(digest: str, base: HetData, operation: dict[str, Any]) -> None:
     except (DataError, ParameterError) as error:
         st.session_state["edit refused"] = str(error)
         return
-    st.session_state["collective edits"] = (digest, log)
+    _keep(digest, log)
 
 
 def _undo(digest: str, everything: bool = False) -> None:
     left = [] if everything else edits(digest)[:-1]
-    st.session_state["collective edits"] = (digest, left)
+    _keep(digest, left)
     # Nothing is edited any more, so that nothing was trained with edits.
     if not left:
-        st.session_state["edits trained"] = False
+        st.session_state[TRAINED] = False
 
 
 def _train_again() -> None:
-    st.session_state["edits trained"] = st.session_state["train_now"] = True
+    st.session_state[TRAINED] = st.session_state["train_now"] = True
 
 
 def bar(
@@ -118,15 +156,30 @@ def _edge(digest: str, base: HetData, graph: str, node: str, near: Sequence[str]
     )  # fmt: skip
 
 
+def changed_text(moved: pl.DataFrame, against: str) -> str:
+    """Say how many predictions changed, and which most; of classes how many turned, and how many only became surer."""
+    first = moved.row(0, named=True)
+    top = f"most {shown(first['id'], 40)}, {plain(first['before'])} → {plain(first['after'])}"
+    if moved["before"].dtype.is_numeric():
+        return f"{counted(moved.height, 'prediction')} changed ({against}): {top}."
+    turned = int((moved["before"] != moved["after"]).sum())
+    if turned:
+        others = f"; {counted(moved.height - turned, 'other')} moved in probability alone" * (turned < moved.height)
+        return f"{counted(turned, 'prediction')} turned ({against}): {top}{others}."
+    step = f"{first['change']:+.2g}"
+    least = f"most {shown(first['id'], 40)}, by {minus(step)}"
+    return f"No prediction turned ({against}); {moved.height:,} moved in probability alone, {least}."
+
+
 def who(moved: pl.DataFrame, against: str) -> None:
     """Say who changed, and list the largest changes."""
     with st.container(key="who"):
         if not moved.height:
             st.success(escape(f"Nobody changes: {against}."))
             return
-        first = moved.row(0, named=True)
-        top = f"most {shown(first['id'], 40)}, {plain(first['before'])} → {plain(first['after'])}"
-        st.success(escape(f"{counted(moved.height, 'prediction')} changed ({against}): {top}."))
+        if not moved["before"].dtype.is_numeric():  # another class is what matters, however small the step to it
+            moved = moved.sort(moved["before"] == moved["after"], maintain_order=True)
+        st.success(escape(changed_text(moved, against)))
         if "settled" in moved.columns and (restless := int((~moved["settled"]).sum())):
             st.caption(
                 f"{restless:,} of them had not settled before the edit either: they moved on with every sweep, and "

@@ -47,8 +47,12 @@ def node(
     model: Trained | None,
     now: Inference | None,
     first: Inference | None,
+    hidden: bool,
 ) -> None:
-    """Show a node's prediction, how it moved over the sweeps, its neighbours and its features."""
+    """Show a node's prediction, how it moved over the sweeps, its neighbours and its features.
+
+    `hidden` says whether an edit hides its label; see `widgets_graph.network` for the others.
+    """
     frame = None if model is None else model.result.predictions
     if frame is not None and now is not None:
         frame = frame.with_columns(prediction=now.predictions["prediction"])
@@ -56,9 +60,8 @@ def node(
         truth = row["label"] if row["label"] is not None else row.get("held_out")
         text = f"Predicted **{escape(plain(row['prediction']))}**"
         text += "" if truth is None else f", label **{escape(plain(truth))}**"
-        st.markdown(
-            text + ("." if row["label"] is not None else " (hidden from training)." if truth is not None else ".")
-        )
+        by = " (hidden by an edit)" if hidden else " (hidden from training)" if row["label"] is None else ""
+        st.markdown(f"{text}{by if truth is not None else ''}.")
     near = neighbours(edited, graph, place, frame)
     story, around, about = st.tabs(["Sweeps", f"Neighbours ({near.height})", "Features"])
     with story:
