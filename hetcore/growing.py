@@ -34,7 +34,7 @@ __all__ = ["WRONG", "Table", "grow_checked", "most_leaves", "readable", "slots"]
 _POOL_BYTES = 256 << 20  # histograms kept for subtraction; a leaf beyond them is built from its rows
 _KEPT_BYTES = 64 << 20  # largest buffer that a thread keeps for its next tree
 _SERIAL_VALUES = 2_000_000  # rows * columns below which a second thread costs more than it brings
-_SERIAL_ROWS = 50_000  # rows of a node below which one thread moves them
+_SERIAL_ROWS = 200_000  # rows of a node below which one thread moves them
 WRONG = {
     1: "gradients or hessians are not all finite: scale the target, or leave those rows out of `rows`.",
     2: "hessians must not be negative: a sample weight is at least 0.",

@@ -102,8 +102,8 @@ def test_edits_of_the_network_are_in_the_link_and_those_of_other_data_are_left_o
     other = opened("3_Collective.py", **address(page))
     for each in (page, other):
         assert not each.exception and not each.warning
-        said = [shown.value for shown in each.markdown if "without the label of" in shown.value]
-        assert len(said) == 1 and f"with 1 edge added in {name}" in said[0]
+        texts = [one.value for one in each.markdown if "without the label of" in one.value]
+        assert len(texts) == 1 and f"with 1 edge added in {name}" in texts[0]
         assert json.loads(address(each)["edits"]) == edits and address(each)["edited"] == "1"
     nonsense = [{"edits": text} for text in ("[{}]", "[", '[{"op": "drop_graph", "name": "x"}]')]
     for query in ({"data": "digits_views"}, *nonsense):
