@@ -230,7 +230,7 @@ def test_one_node_s_neighbours_and_columns(data):
     assert about.height == sum(len(source.kinds) for source in data.sources.values())
 
 
-def test_of_classes_those_that_turned_are_told_from_those_that_became_less_sure():
+def test_of_classes_those_that_turned_are_counted_apart():
     rows = [("a", "1", "1", -0.25), ("b", "1", "8", -0.125)]
     moved = pl.DataFrame(rows, ["id", "before", "after", "change"], orient="row")
     turned = "1 prediction turned (cut): most b, 1 → 8"
