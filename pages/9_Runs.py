@@ -13,6 +13,7 @@ from studio.runs import compare as run_compare
 from studio.runs import export, kept_files, reopening, restoring, store, table
 from studio.runs.run import Run
 from studio.views.common.widgets import chart, escape, frame, show_table
+from studio.views.common.widgets_controls import go_back
 from studio.views.common.widgets_downloads import EVERYTHING, ICON, STANDS_ALONE, figure_files
 
 CONSENSUS = "pages/2_Consensus.py"
@@ -145,7 +146,7 @@ def put_back(run: Run, kept: str | None) -> None:
         session.add_operation(operation)
     current = session.current()
     values = reopening.controls(run, current.title, current.data.source_names, current.data.graph_names)
-    st.session_state.update(values)
+    go_back(values, session.operations())
 
 
 def rename(run: Run) -> None:

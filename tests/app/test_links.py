@@ -112,6 +112,22 @@ def test_edits_of_the_network_are_in_the_link_and_those_of_other_data_are_left_o
         assert address(refused)["edits"] == "[]"
 
 
+def test_the_way_back_to_a_training_without_a_source_leaves_it_out_though_a_what_if_did_so_too():
+    page = opened(data="planted")
+    name = page.multiselect[0].options[-1]
+    page.multiselect[0].set_value(page.multiselect[0].options[:-1]).run()
+    page.button(key="train").click().run()
+    run = page.session_state["live Consensus"].runs["Consensus"]
+    assert manager.manager().wait(run, timeout=PATIENCE).state == "finished"
+    page.session_state["live Consensus"].durations.clear()  # no estimate: it does not train by itself
+    gone = {"op": "drop_source", "name": name}
+    page.session_state["operations"] = [gone, {"op": "sample", "fraction": 0.5, "seed": 0}]
+    page.run()
+    assert not page.exception and name not in page.multiselect[0].options
+    next(each for each in page.button if each.label == "Back to what was trained").click().run()
+    assert not page.exception and name in page.multiselect[0].options and name not in page.multiselect[0].value
+
+
 @pytest.mark.parametrize("name", PAGES)
 def test_every_page_comes_back_from_its_own_address(name):
     page = opened(name)

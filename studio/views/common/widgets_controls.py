@@ -25,8 +25,8 @@ from studio.views.common import glossary
 from studio.views.common.widgets_present import NOTHING, PRESENT, present
 
 __all__ = [
-    "OWN_SHARE", "Limits", "follow", "go_back", "held", "labels_known", "multiselect", "parameter_slider", "share",
-    "slider", "train_example", "values", "write",
+    "OWN_SHARE", "Limits", "follow", "follow_options", "go_back", "held", "labels_known", "multiselect",
+    "parameter_slider", "share", "slider", "train_example", "values", "write",
 ]  # fmt: skip
 
 OWN_SHARE = 80
@@ -188,20 +188,30 @@ def parameter_slider(parameter: Parameter, key: str, start: Any = None, name: st
 def multiselect(label: str, options: Sequence[str], key: str, name: str, **more: Any) -> list[str]:
     """Draw a choice of several of some texts, all at first; `name` is its name in the address."""
     _name_control(name, label)
-    _follow_options(key, list(options))
+    follow_options(key, list(options), list(options))
     key = held(key, list(options), Limits(choices=options), name)
     return st.multiselect(label, options, key=key, wrap=True, **more)
 
 
-def _follow_options(key: str, options: list[str]) -> None:
-    """Keep what was chosen where options have gone or come since; those that came are chosen, as all are at first."""
+def follow_options(key: str, options: list[str], start: Sequence[str]) -> None:
+    """Keep what was chosen of several where options have gone or come since; those that came are as at the start.
+
+    Parameters
+    ----------
+    key : str
+        Of the control, which is drawn next.
+    options : list of str
+        What it offers now.
+    start : sequence of str
+        What is chosen of them at first.
+    """
     known = st.session_state.setdefault(OPTIONS, {})
     before, known[key] = known.get(key, options), options
-    for values in (st.session_state, st.session_state.get(VALUES, {})):
-        chosen = [name for name in options if name in values.get(key, ()) or name not in before]
+    for kept in (st.session_state, st.session_state.get(VALUES, {})):
+        chosen = [name for name in options if name in kept.get(key, ()) or name in set(start) - set(before)]
         # Only then: what is set anew takes the place of what the browser is about to send.
-        if key in values and set(chosen) != set(values[key]):
-            values[key] = chosen
+        if key in kept and set(chosen) != set(kept[key]):
+            kept[key] = chosen or list(start)  # all that was chosen has gone
 
 
 def values() -> dict[str, Any]:
@@ -263,6 +273,8 @@ def share() -> None:
 
 def go_back(controls: Mapping[str, Any], operations: Sequence[Mapping[str, Any]]) -> None:
     """Set the controls, and the what-ifs, that what is shown was made with."""
+    # Nothing has come since that was not there when these were chosen.
+    st.session_state.pop(OPTIONS, None)
     st.session_state.update(controls)
     st.session_state["operations"] = list(operations)
 

@@ -22,7 +22,7 @@ from studio import forms, scenarios
 from studio.jobs.job import Setting
 from studio.messages import shown
 from studio.views.common.widgets import chart, escape
-from studio.views.common.widgets_controls import Limits, held
+from studio.views.common.widgets_controls import Limits, follow_options, held
 from studio.views.transfer.domains import METHODS, labels_of
 from studio.views.transfer.eta import Path, apart, beyond, story
 
@@ -150,7 +150,7 @@ def _params(method: str, choice: Choice, data: HetData) -> dict[str, Any]:
 
 
 def choose(label: str, options: Sequence[str], start: Any, key: str, help: str, **more: Any) -> Any:
-    """Draw a choice whose value is in the URL, and start anew where the options have changed.
+    """Draw a choice whose value is in the URL; where options have gone or come, one starts anew, several follow.
 
     Parameters
     ----------
@@ -165,9 +165,10 @@ def choose(label: str, options: Sequence[str], start: Any, key: str, help: str, 
         Further arguments of the widget.
     """
     several = isinstance(start, list)
-    chosen = st.session_state.get(key)
     # A choice of what is no longer there makes Streamlit raise.
-    if chosen is not None and not set(chosen if several else [chosen]) <= set(options):
+    if several:
+        follow_options(key, list(options), start)
+    elif st.session_state.get(key) not in (None, *options):
         del st.session_state[key]
     draw = partial(st.multiselect, wrap=True) if several else st.selectbox
     return draw(label, options, key=held(key, start, Limits(choices=options)), help=help, **more)

@@ -12,7 +12,7 @@ from hetcore.data import HetData
 from hetcore.multimodal import deep
 from studio.jobs.job import Setting
 from studio.views.common.widgets import escape
-from studio.views.common.widgets_controls import Limits, held, labels_known, parameter_slider
+from studio.views.common.widgets_controls import Limits, follow_options, held, labels_known, parameter_slider
 from studio.views.two_learners import settings as two_learners
 from studio.views.two_learners.settings import BRANCHES, EXAMPLES, FEATURES, FIRST, SECOND
 
@@ -103,6 +103,7 @@ def _learners(data: HetData, title: str) -> dict[str, str]:
     first, names = two_learners.first_learners(data), data.source_names
     chosen, key = list(first), f"modalities {title}"
     if len(names) > 2:
+        follow_options(key, names, chosen)
         held(key, chosen, Limits(choices=names), "sources")
         chosen = st.multiselect(
             "Sources in use", names, key=key, wrap=True, help="Each is a modality; take two or more."
