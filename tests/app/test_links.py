@@ -112,6 +112,7 @@ def test_edits_of_the_network_are_in_the_link_and_those_of_other_data_are_left_o
         assert address(refused)["edits"] == "[]"
 
 
+@pytest.mark.slow
 def test_the_way_back_to_a_training_without_a_source_leaves_it_out_though_a_what_if_did_so_too():
     page = opened(data="planted")
     name = page.multiselect[0].options[-1]

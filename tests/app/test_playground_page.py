@@ -47,6 +47,7 @@ def test_the_plane_is_drawn_and_a_knob_draws_it_anew(page):
     assert page.query_params["plane_seed"] in ("3", ["3"])
 
 
+@pytest.mark.slow
 def test_the_round_that_is_looked_at_is_in_the_link_and_stays_over_a_draw(page):
     page = _ended(page)
     rounds = page.select_slider[0]

@@ -80,6 +80,7 @@ def test_tables_of_the_same_instances_get_a_sentence_and_examples_that_fit():
     assert not page.slider
 
 
+@pytest.mark.slow
 def test_a_fresh_session_trains_the_example_and_keeps_its_choices():
     page = started().switch_page("pages/4_Transfer.py").run()
     page = ended(page.button(key="use planted_domains").click().run())

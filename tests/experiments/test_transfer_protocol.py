@@ -21,6 +21,7 @@ def test_weak_svms_over_products_are_those_over_columns():
     np.testing.assert_array_equal(learner.fit(rows[:40], y[:40], weights[:40]).predict(rows), plain.predict(X))
 
 
+@pytest.mark.slow
 def test_there_are_twenty_runs_of_four_targets_and_both_weak_learners():
     try:
         runs = [transfer.one_run(run, 3) for run in (0, 19)]
