@@ -191,6 +191,20 @@ def test_what_the_data_page_hid_is_no_domain_here(page):
     assert len(page.metric) == 3
 
 
+def test_a_domain_that_is_back_teaches_again_and_one_that_was_switched_off_stays_off():
+    page = started()
+    page.session_state["example"] = "planted_domains"
+    page = page.switch_page("pages/4_Transfer.py").run()
+    teachers = page.multiselect(key="teachers").value
+    page.multiselect(key="teachers").set_value(teachers[:-1]).run()
+    for gone in (teachers[:1], []):
+        page.session_state["operations"] = [{"op": "drop_source", "name": name} for name in gone]
+        page.run()
+        assert not page.exception
+        assert page.multiselect(key="teachers").value == teachers[len(gone) : -1]
+        assert page.multiselect(key="teachers").options == teachers[len(gone) :]
+
+
 def _masses(labels):
     import polars as pl
 
