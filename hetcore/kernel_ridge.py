@@ -246,12 +246,12 @@ class SmoothPrediction(Stored):
 def square_lengths(rows: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the squared length of each row (n,), some rows at a time: the squares of all need not be in memory."""
     found = np.empty(len(rows))
-    for some in blocks(len(rows)):
+    for some in _blocks(len(rows)):
         (rows[some] ** 2).sum(axis=1, out=found[some])
     return found
 
 
-def blocks(n: int) -> list[slice]:
+def _blocks(n: int) -> list[slice]:
     """Return slices of n rows, in order, of at most BLOCK each."""
     return [slice(first, first + BLOCK) for first in range(0, n, BLOCK)]
 
@@ -278,7 +278,7 @@ def _gaussian(rows: NDArray, landmarks: NDArray) -> NDArray[np.float64]:
     lengths, own = square_lengths(rows), (landmarks**2).sum(axis=1)
     found = np.empty((len(rows), len(landmarks)))
     # some rows at a time, which the processor's caches hold through all five steps: measured, a third of the time
-    for some in blocks(len(rows)):
+    for some in _blocks(len(rows)):
         squares, products = np.add(lengths[some, None], own, out=found[some]), rows[some] @ landmarks.T
         products *= 2.0
         squares -= products

@@ -11,7 +11,7 @@ from studio.jobs.job import Setting
 from studio.views.collective import settings as collective
 from studio.views.collective import widgets
 from studio.views.collective.settings import LABELS
-from studio.views.collective.widgets_edits import of_the_page
+from studio.views.collective.widgets_edits import of_the_page, say_left_out
 from studio.views.collective.widgets_graph import network
 from studio.views.collective.widgets_node import Trained
 from studio.views.common import training
@@ -116,6 +116,7 @@ with side:
     # Also one that is not in use, so that the network stays to be looked at.
     graph = widgets.graph_shown(asked["MGB"].fit["graph"] or base.graph_names)
 with main:
+    say_left_out(current.data.digest())
     able = usable(asked)
 with bar:
     live.controls(asked, able)

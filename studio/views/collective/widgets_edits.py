@@ -20,7 +20,7 @@ from studio.views.collective.widgets_node import Trained, plain
 from studio.views.common.widgets import escape, show_table
 from studio.views.common.widgets_controls import held
 
-__all__ = ["bar", "changed_text", "edits", "of_the_page", "who"]
+__all__ = ["bar", "changed_text", "edits", "of_the_page", "say_left_out", "who"]
 
 MOST_CHOICES = 5_000
 MOST_ROWS = 200
@@ -50,17 +50,21 @@ def of_the_page(digest: str, base: HetData) -> list[dict[str, Any]]:
         log = scenarios.checked(json.loads(st.session_state[key]))
         if any(each["op"] not in reopening.EDITS for each in log):
             raise DataError("They are no edits of a network.")
-        scenarios.apply(base, log)
+        if log:
+            scenarios.apply(base, log)
     except (ValueError, TypeError, RecursionError) as error:
         why = f" {explained(error)}" if isinstance(error, DataError | ParameterError) else ""
         st.session_state[LEFT_OUT] = f"The edits of the network are left out, for they don't fit these data.{why}"
         st.session_state[key] = NOTHING
-    # Until somebody edits: the page is drawn again at once, where its network is laid out.
+    return edits(digest) if st.session_state[trained] else []
+
+
+def say_left_out(digest: str) -> None:
+    """Say that edits were left out, until somebody edits: the page is drawn again where its network is laid out."""
     if edits(digest):
         st.session_state.pop(LEFT_OUT, None)
     elif LEFT_OUT in st.session_state:
         st.warning(escape(st.session_state[LEFT_OUT]))
-    return edits(digest) if st.session_state[trained] else []
 
 
 def _keep(digest: str, log: Sequence[dict[str, Any]]) -> None:
