@@ -17,6 +17,9 @@ _PATH = re.compile(r"(?:[A-Za-z]:)?(?:[/\\][\w.\-+@ ]+){2,}")
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]{4,}")
 """Where an object is in memory, which tells nobody anything."""
 
+WRITTEN_OUT = 1e9
+"""Below it thousands are written out; above, a power of ten is easier to read."""
+
 _HYPHEN = re.compile(r"(?<![\w.])-(?=\d)")
 """Before a number, and not within a name or a range."""
 
@@ -68,10 +71,17 @@ def explained(error: BaseException) -> str:
 
 
 def number(value: float, metric: str = "", digits: int = 3) -> str:
-    """Return a number with sensible digits: an error rate in per cent, anything else with so many significant ones."""
+    """Return a number with sensible digits: an error rate in per cent, anything else with so many significant ones.
+
+    Of a metric zeros at the end stay, so that .700 stands beside .682; thousands are written out.
+    """
     if value is None or not math.isfinite(value):
         return "–"
-    return minus(f"{100 * value:.1f}%" if metric == "error" else f"{value:.{digits}g}")
+    if metric == "error":
+        return minus(f"{100 * value:.1f}%")
+    if 10**digits <= abs(float(f"{value:.{digits}g}")) < WRITTEN_OUT:
+        return minus(f"{value:,.0f}")
+    return minus(f"{value:#.{digits}g}".rstrip(".") if metric else f"{value:.{digits}g}")
 
 
 def difference(value: float, other: float, digits: int) -> float:

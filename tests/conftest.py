@@ -22,7 +22,7 @@ from tests.clusters import client, cluster, shared_client  # noqa: F401 - fixtur
 
 ROOT = Path(__file__).resolve().parent.parent
 REAL_DATA = ROOT.parent / "shared" / "data"
-ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "POLARS_MAX_THREADS")
 KEPT_SETTINGS = ("HETCORE_DATA", "HETCORE_CACHE")
 SEED = "HETCORE_SEED"
 TIERS = ("slow", "e2e", "notebook")

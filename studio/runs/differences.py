@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from hetcore.data.text import counted
 from hetcore.errors import DataError, ParameterError
-from studio.messages import shown
+from studio.messages import number, shown
 from studio.scenarios import OPERATIONS, checked
 
 __all__ = [
@@ -28,7 +28,6 @@ SYMBOLS = {
 }
 OMITTED = ("domain_names",)
 """Parameters that follow from the operations."""
-PERCENT = ("error",)
 MOVED = 0.05
 """Weight that must have moved to be worth a word."""
 ALIKE = 0.01
@@ -226,7 +225,7 @@ def _metric_changed(before: Outcome, after: Outcome) -> str:
 
 
 def _metric(outcome: Outcome, value: float) -> str:
-    return f"{value:.1%}" if outcome.metric in PERCENT else f"{value:.3g}"
+    return number(value, outcome.metric)
 
 
 def _weight_moved(before: Outcome, after: Outcome) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 
-from studio.messages import shown
+from studio.messages import number, shown
 from studio.runs import export
 from studio.runs.differences import OMITTED, named, operations_text, value_text
 from studio.runs.run import Run
@@ -115,7 +115,7 @@ def result(run: Run) -> str:
     name, value = metric(run)
     if value is None:
         return "–"
-    return f"{name} {value:.1%}" if name == "error" else f"{shown(name, 20)} {value:.3g}"
+    return f"{shown(name, 20)} {number(value, name)}"
 
 
 def unfinished(run: Run) -> str:

@@ -12,6 +12,8 @@ from pathlib import Path
 import pytest
 from packaging.requirements import Requirement
 
+from tests.house.test_house import parsed
+
 ROOT = Path(__file__).resolve().parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 LIBRARY = PROJECT["project"]["dependencies"]
@@ -39,7 +41,7 @@ def test_library_and_studio_are_the_requirements_and_the_extras_those_of_their_f
 def test_what_is_imported_at_once_is_a_dependency(folder):
     ours = {IMPORTED_AS.get(name, name) for name in (Requirement(line).name for line in LIBRARY)}
     known = ours | OPTIONAL | COMES_ALONG | set(sys.stdlib_module_names) | {"hetcore", "datasets"}
-    trees = {path: ast.parse(path.read_text(encoding="utf-8")) for path in (ROOT / folder).rglob("*.py")}
+    trees = {path: parsed(path) for path in (ROOT / folder).rglob("*.py")}
     foreign = {(path.name, name) for path, tree in trees.items() for name in _at_once(tree) if name not in known}
     assert len(trees) > 10 and foreign == set()
 

@@ -95,7 +95,7 @@ def ran(label: str, values: list[float], moran: float, best: int = 1) -> list[Ro
 def test_the_verdict_says_whether_neighbours_help_and_what_is_left(mgb, moran, message):
     events = {"GB": ran("GB", [11, 10], 0.2), "RGB": ran("RGB", [9, 9.5], 0.2), "MGB": ran("MGB", [9, mgb], moran)}
     assert message in settings.verdict(events, "links")
-    assert settings.verdict(events, "links").startswith("RMSE, held out: GB 10, RGB 9.5")
+    assert settings.verdict(events, "links").startswith("RMSE, held out: GB 10.0, RGB 9.50")
 
 
 @pytest.mark.parametrize(

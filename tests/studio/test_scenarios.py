@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from hetcore.data import HetData, splits
 from hetcore.errors import DataError, ParameterError
 from studio import scenarios
+from studio.messages import number
 from studio.runs.differences import Outcome, describe, operation_text, sentence
 
 
@@ -264,7 +265,7 @@ SENTENCES = [
     (
         Outcome((), {"depth": None}, "error", 0.5),
         Outcome((), {"depth": 3, "weights": "learned"}, "RMSE", 0.5),
-        "depth null → 3; weights null → learned: RMSE 0.5.",
+        "depth null → 3; weights null → learned: RMSE 0.500.",
     ),
 ]
 
@@ -272,3 +273,16 @@ SENTENCES = [
 @pytest.mark.parametrize(("before", "after", "expected"), SENTENCES, ids=[str(k) for k in range(len(SENTENCES))])
 def test_what_changed_and_what_came_of_it_is_one_sentence(before, after, expected):
     assert sentence(before, after) == expected
+
+
+@pytest.mark.parametrize(
+    ("value", "metric", "text"),
+    [
+        (0.0314, "error", "3.1%"), (0.7, "RMSE", "0.700"), (0.6823, "RMSE", "0.682"), (100.0, "RMSE", "100"),
+        (9.999, "RMSE", "10.0"), (5863.2, "RMSE", "5,863"), (999.7, "RMSE", "1,000"), (-0.02, "log loss", "−0.0200"),
+        (3.2e12, "RMSE", "3.20e+12"), (0.00001234, "RMSE", "1.23e-05"), (0.7, "", "0.7"), (7.0, "", "7"),
+        (11400.0, "", "11,400"), (float("nan"), "RMSE", "–"), (None, "", "–"),
+    ],
+)  # fmt: skip
+def test_a_metric_keeps_its_digits_and_thousands_are_written_out(value, metric, text):
+    assert number(value, metric) == text

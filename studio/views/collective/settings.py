@@ -10,7 +10,7 @@ import numpy as np
 import hetcore as hc
 from hetcore.data import HetData
 from studio.jobs.job import Setting
-from studio.messages import difference, minus, shown
+from studio.messages import difference, minus, number, shown
 from studio.views.common.curves import SCORED, Events, scored_set
 from studio.views.common.paired import Paired
 
@@ -103,7 +103,7 @@ def verdict(events: Events, graph: str, to_plain: Mapping[str, Paired] | None = 
         return ""
     metric = {label: end.detail["metric"][scored] for label, end in ends.items()}
     name = ends["MGB"].detail["metric_name"]
-    scores = ", ".join(f"{label} {_number(value, name)}" for label, value in metric.items())
+    scores = ", ".join(f"{label} {number(value, name)}" for label, value in metric.items())
     # Without an error there is nothing to save.
     gain = 1 - metric["MGB"] / metric["GB"] if metric["GB"] else 0.0
     pays = f"{'saves' if gain > 0 else 'costs'} {abs(gain):.1%} of the error of GB"
@@ -164,7 +164,3 @@ def _left(end: Any, graph: str) -> str:
         what = f"What MGB leaves differs along {shown(graph)}"
         return f"{what}: {found} {difference(band[0], value, 3):.3f} below {within}."
     return f"What MGB leaves is noise along {shown(graph)}: {found} in {within}."
-
-
-def _number(value: float, name: str) -> str:
-    return f"{value:.1%}" if name == "error" else f"{value:.3g}"

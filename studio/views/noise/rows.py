@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from hetcore.data import HetData, plain
 from studio import scenarios
+from studio.messages import number
 from studio.views.common.paired import paired
 
 __all__ = [
@@ -116,7 +117,7 @@ def bought(learned: pl.DataFrame, plain: pl.DataFrame, numbers: bool, names: tup
     if numbers:
         costs = [both[column].to_numpy() ** 2 for column in ("residual", "residual of plain")]
         sizes = [float(np.sqrt(each.mean())) for each in costs]
-        words = [f"has an RMSE of {sizes[1]:.3g}", f"{sizes[0]:.3g}"]
+        words = [f"has an RMSE of {number(sizes[1], 'rmse')}", number(sizes[0], "rmse")]
     else:
         costs = [(both["truth"] != both[column]).to_numpy().astype(float) for column in
                  ("prediction", "prediction of plain")]  # fmt: skip
@@ -148,7 +149,7 @@ def _band_bought(both: pl.DataFrame) -> str:
     if found.less is None:
         return " Of the band nothing beyond two standard errors is seen either way."
     way = "below" if found.less else "above"
-    text = f" By its band the labels have a negative log-likelihood of {abs(found.difference):.3g} a row {way} that"
+    text = f" By its band the labels have a negative log-likelihood of {number(abs(found.difference))} a row {way} that"
     return f"{text} of a band of one width for all."
 
 

@@ -13,7 +13,7 @@ from hetcore.figures import basic
 from hetcore.figures import noise as figures_noise
 from studio.jobs.job import Setting
 from studio.views.common import widgets_tabs
-from studio.views.common.widgets import chart, escape, show_table
+from studio.views.common.widgets import chart, escape, number, show_table
 from studio.views.noise import rows as noise_rows
 from studio.views.noise import settings as noise
 from studio.views.noise.widgets import once, planted, take_away
@@ -115,7 +115,7 @@ def _one_sensor(rows: pl.DataFrame, label: str, place: int, time: str) -> None:
     known, hidden = (rows.filter(pl.col("held") == held) for held in (False, True))
     error = (hidden["residual"] ** 2).mean()
     st.caption(f"{escape(label)}: {known.height:,} of {rows.height:,} readings known"
-               + (f", RMSE of the hidden ones {error**0.5:.3g}" if error is not None else ""))  # fmt: skip
+               + (f", RMSE of the hidden ones {number(error**0.5, 'rmse')}" if error is not None else ""))  # fmt: skip
     dots = [(each["at"], each["truth"]) for each in (known, hidden)]
     figure = figures_noise.imputation(rows["at"], *dots, rows["prediction"], rows["std"], (time, "reading"), place)
     chart(figure, f"sensor_{label}", f"Readings over time with what {label} filled in")
