@@ -122,7 +122,7 @@ class LiveView {
     const { name, label, help, low, high, step, auto } = facts;
     const value = make("output");
     const slider = make("input", { type: "range", min: low, max: high, step, title: help, "aria-label": label });
-    slider.addEventListener("input", () => { value.textContent = shown(Number(slider.value)); });
+    slider.addEventListener("input", () => { value.textContent = short(Number(slider.value)); });
     slider.addEventListener("change", () => this.set(name, Number(slider.value)));
     const box = make("input", { type: "checkbox", "aria-label": `${label}: auto` });
     box.addEventListener("change", () => this.set(name, box.checked ? "auto" : Number(slider.value)));
@@ -252,7 +252,7 @@ class LiveView {
       box.checked = auto;
       slider.disabled = auto;
       if (!auto && document.activeElement !== slider) slider.value = params[name];
-      value.textContent = auto ? "" : shown(Number(params[name]));
+      value.textContent = auto ? "" : short(Number(params[name]));
     }
     const goes = active(state);
     const can = { train: !goes, pause: state === "training", resume: state === "paused", step: state !== "training", stop: goes };

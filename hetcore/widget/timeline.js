@@ -44,7 +44,12 @@ function draw(tag, attributes) {
   return node;
 }
 
-const shown = (value) => (value === null || value === undefined ? "–" : String(Number(value.toPrecision(3))));
+const short = (value) => String(Number(value.toPrecision(3)));
+
+function shown(value) {  // with zeros at the end, which stand beside other numbers: 0.700 and 0.682
+  if (value === null || value === undefined) return "–";
+  return Number.isInteger(value) || Math.abs(value) >= 999.5 ? short(value) : value.toPrecision(3);
+}
 
 function altText(title, word, round, values) {  // of a chart in a round, for whoever does not see it
   return `${title} by ${word}; in ${word} ${round}: ${values.join(", ")}`;

@@ -227,18 +227,18 @@ def test_a_round_is_shown_without_drawing_a_chart_anew(by_lines):
 def test_lines_tell_the_values_of_a_round_and_of_what_is_pointed_at_and_are_pressed(by_lines):
     by_lines.evaluate("() => { window.tellBar('a', 12, true, false); window.tellNamed(0, 12); }")
     legend, lines = by_lines.locator("[id='0'] .line-legend li"), by_lines.locator("[id='0'] .line-chart")
-    expect(legend).to_have_text(["held out0.0833", "without0.25"])
+    expect(legend).to_have_text(["held out0.0833", "without0.250"])
     by_lines.get_by_label("Round that the charts show").fill("4")
-    expect(legend).to_have_text(["held out0.25", "without0.25"])
-    expect(by_lines.get_by_label("error by round; in round 4: held out 0.25, without 0.25")).to_be_visible()
+    expect(legend).to_have_text(["held out0.250", "without0.250"])
+    expect(by_lines.get_by_label("error by round; in round 4: held out 0.250, without 0.250")).to_be_visible()
     box = lines.bounding_box()
     by_lines.mouse.move(box["x"] + 45, box["y"] + 90)
-    expect(legend).to_have_text(["held out1", "without0.25"])  # what is hidden is not told, what is shown is
+    expect(legend).to_have_text(["held out1", "without0.250"])  # what is hidden is not told, what is shown is
     by_lines.mouse.move(box["x"] + box["width"] - 5, box["y"] + 90)
-    expect(legend).to_have_text(["held out0.25", "without0.25"])
+    expect(legend).to_have_text(["held out0.250", "without0.250"])
     by_lines.mouse.move(0, 0)
     lines.click(position={"x": box["width"] - 12, "y": 90})
-    expect(legend).to_have_text(["held out0.0833", "without0.25"])
+    expect(legend).to_have_text(["held out0.0833", "without0.250"])
     expect(by_lines.locator(".timeline")).to_have_attribute("data-round", "12")
 
 
