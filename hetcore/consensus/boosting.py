@@ -37,8 +37,7 @@ from hetcore.consensus.recall import key_of
 from hetcore.consensus.smooth_learner import SmoothLearner
 from hetcore.consensus.table_views import DataView, TableFitter, check_room
 from hetcore.consensus.view_consensus import ViewConsensus
-from hetcore.consensus.view_learners import BoostRule, TreeLearner, ViewContent
-from hetcore.consensus.view_state import ViewState
+from hetcore.consensus.view_learners import BoostRule, TreeLearner, ViewContent, ViewState
 from hetcore.consensus.views import ViewColumns, enough_lack, fitted_views, views_apart
 from hetcore.numerics import standard_error
 from hetcore.targets import Problem

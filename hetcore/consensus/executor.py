@@ -23,8 +23,7 @@ from hetcore.kernels.threads import run_each
 if TYPE_CHECKING:  # which know of executors
     from hetcore.consensus.source_learners import Alone, Kept, Stepped, TableLearner
     from hetcore.consensus.table_columns import TableEncoding
-    from hetcore.consensus.view_learners import Advanced
-    from hetcore.consensus.view_state import ViewState
+    from hetcore.consensus.view_learners import Advanced, ViewState
 
 __all__ = ["Executor", "LocalExecutor", "SourceState"]
 

@@ -20,10 +20,11 @@ from hetcore.consensus.table_columns import TableEncoding
 from hetcore.data import HetData, Source
 from hetcore.errors import DataError
 
-__all__ = ["NEAR", "DataView", "TableFitter", "TableView", "View", "check_room"]
+__all__ = ["BY_CATEGORY", "NEAR", "DataView", "TableFitter", "TableView", "View", "check_room"]
 
 CELL_BYTES = 20  # of an encoded cell of joined tables, at least
 NEAR = "labels near in "  # what the columns of such views begin with
+BY_CATEGORY = "labels by category"  # what the columns of such views end with
 
 
 class View(NamedTuple):
@@ -55,8 +56,9 @@ class View(NamedTuple):
 
     @property
     def sees_labels(self) -> bool:
-        """Whether some of the columns are neighbours' labels."""
-        return self.columns.startswith(NEAR) or bool(self.graphs) and not self.columns.startswith("smoothed")
+        """Whether some of the columns are labels of neighbours or of the same category."""
+        of_rows = self.columns.startswith(NEAR) or self.columns.endswith(BY_CATEGORY)
+        return of_rows or bool(self.graphs) and not self.columns.startswith("smoothed")
 
 
 class DataView(NamedTuple):

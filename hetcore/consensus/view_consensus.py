@@ -15,7 +15,7 @@ from hetcore.consensus.executor import Executor
 from hetcore.consensus.neighbor_columns import KnownLabels
 from hetcore.consensus.outputs import Outputs
 from hetcore.consensus.smoothing import LinkBlend, Pairs, graph_weights, smoothed
-from hetcore.consensus.view_state import ViewState
+from hetcore.consensus.view_learners import ViewState
 from hetcore.consensus.view_sum import ViewCorrection, ViewSum, factors
 from hetcore.consensus.view_weights import (
     FIRM,

@@ -8,6 +8,8 @@
 | smoothed over GRAPH | the joined columns averaged twice over the links and oneself (SGC) |
 | joined and graphs | the joined columns, neighbours' labels and features at one and two links; for trees how many |
 | labels near in TABLE | of classes: labels of the nearest rows and of their nearest, and spread, hidden by fold |
+| labels by category | of columns of very many categories: labels of the same category, hidden by fold |
+| joined and labels by category | both, for trees |
 
 Of two or more graphs their union counts as one more, "all graphs": links over their graph's mean weight, summed. A
 view of several tables or graphs covers an instance without one of them only where enough labelled rows are without it
@@ -26,6 +28,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from hetcore.checks import finite
+from hetcore.consensus.category_labels import CategoryLabels
 from hetcore.consensus.link_sums import LinkSum, MergedLinks, count_links, degrees, linked_rows, times, too_many
 from hetcore.consensus.neighbor_columns import (
     KnownLabels,
@@ -40,7 +43,7 @@ from hetcore.consensus.neighbor_columns import (
 from hetcore.consensus.outputs import Outputs
 from hetcore.consensus.recall import MEMORY, held_views, hold_views, key_of, key_of_tables
 from hetcore.consensus.table_columns import MOST_GRAPHS, Projection, TableColumns, TableEncoding, Tables, principal
-from hetcore.consensus.table_views import NEAR, DataView, TableView, View
+from hetcore.consensus.table_views import BY_CATEGORY, NEAR, DataView, TableView, View
 from hetcore.data import HetData
 from hetcore.errors import DataError
 from hetcore.numerics import narrowed
@@ -57,6 +60,7 @@ LEARNERS = ("trees", "kernel", "linear")
 MOST_SUMS, FEWEST_AVERAGED = 500_000_000, 32  # links times columns that are averaged over a graph; columns at least
 FEWER = "components "  # before the name of the columns that are averages of these
 MOST_UNSEEN = 2_000  # rows that members learn from, all together, up to which their folds' labels are hidden there
+MOST_UNSEEN_BY_CATEGORY = 200_000  # the same of labels by category
 COUNTS = 3  # last columns of neighbours' labels: how many there are
 SEEN_LACKING = 5  # labelled rows without a table or link, or one in 20, from which a view of several may lack it
 
@@ -80,6 +84,7 @@ class ViewColumns(Stored):
         "units": Domain(lambda v: all(finite(unit) and unit > 0 for unit in v.values()), "mean weights by graph"),
         "shown": TEXTS, "views": Value(VIEWS, _views_from, _plain_views),
         "lacked": Array("s", np.int64, 0, 1, optional=True), "near": Part(NearestRows, optional=True),
+        "by_category": Part(CategoryLabels, optional=True),
     }  # fmt: skip
 
     origin = ""  # digest of the data of `fit`, where it is recalled
@@ -112,6 +117,7 @@ class ViewColumns(Stored):
         self.scales: dict[str, Projection] = {}
         near = () if apart or "linear" not in learners else NearestRows.tables_of(data, labels)
         self.near = NearestRows.of(data.id_series, _columns_of(near, tables), labels) if near else None
+        self.by_category = None if apart else CategoryLabels.of(data, labels)
         self.views = [view for view in self._all_views() if view.learner in learners and not (apart and view.joins)]
         if not labels.of_classes and not apart and set(learners) == set(LEARNERS):
             self.views = [view for view in self.views if not _is_spared(view)]
@@ -159,7 +165,7 @@ class ViewColumns(Stored):
             if made is not None:
                 return made
         # nearest rows need all columns of their tables at once
-        if self.near is None and not any(view.joins for view in self.views):
+        if self.near is None and self.by_category is None and not any(view.joins for view in self.views):
             return self._apart(data, labels, learn=False)
         return self._data_views(self._matrices(data, labels, self.tables.transform(data), learn=False))
 
@@ -206,9 +212,13 @@ class ViewColumns(Stored):
         tables, graphs = tuple(self.tables.names), tuple(self.units)
         several = len(tables) > 1
         views = [View(f"table {name}", learner, (name,), ()) for name in tables for learner in ("trees", "kernel")]
-        views += [View("joined" if several else f"table {tables[0]}", "linear", tables, ())]
+        whole = "joined" if several else f"table {tables[0]}"
+        views += [View(whole, "linear", tables, ())]
         if several:
-            views += [View("joined", learner, tables, ()) for learner in ("trees", "kernel")]
+            views += [View(whole, learner, tables, ()) for learner in ("trees", "kernel")]
+        if self.by_category is not None:
+            of = tuple(name for name in tables if name in self.by_category.tables)
+            views += [View(f"{whole} and {BY_CATEGORY}", "trees", tables, ()), View(BY_CATEGORY, "linear", of, ())]
         for name in self.shown:
             of = graphs if name == ALL_GRAPHS else (name,)
             views += [View(f"labels of {name}", learner, (), of) for learner in ("trees", "linear")]
@@ -243,9 +253,38 @@ class ViewColumns(Stored):
             for name, (covers, X) in messages.items():
                 key = NEAR + (name or ALL_TABLES)
                 made[key, "linear"] = covers, self._scaled(key, X, learn)
+        if self.by_category is not None:
+            made |= self._category_matrices(data, labels, tables, present, learn=learn)
         if links:
             made |= self._graph_matrices(links, labels, tables, present, learn=learn)
         return made
+
+    def _category_matrices(
+        self, data: HetData, labels: KnownLabels, tables: Tables, present: NDArray[np.bool_], *, learn: bool
+    ) -> dict[tuple[str, str], tuple[NDArray, NDArray]]:
+        """Return labels by category beside the joined columns, for trees, and alone.
+
+        Linear learners and kernels must not see them beside the categories: one Gram matrix of all rows serves all
+        members, and its products of a category and the mean of its labels tell the labels that are left out.
+        """
+        by_category, usable = self.by_category, self._usable(present)
+        joined = "joined" if len(tables.has) > 1 else f"table {next(iter(tables.has))}"
+        keys = (f"{joined} and {BY_CATEGORY}", "trees"), (BY_CATEGORY, "linear")
+        of = [place for place, name in enumerate(tables.has) if name in by_category.tables]
+        covers = (
+            tables.in_any & usable[: len(tables.has)].all(axis=0),
+            present[of].any(axis=0) & usable[of].all(axis=0),
+        )
+        found = by_category.of_instances(data, labels.fold, np.arange(data.n))
+        alone = found[:, : by_category.width(counted=False)]
+        columns = np.hstack([tables.joined, found]), self._scaled(BY_CATEGORY, alone, learn)
+        if learn and labels.known.sum() * labels.fold.max() <= MOST_UNSEEN_BY_CATEGORY:
+            rows, members = unseen_rows(labels)
+            found = by_category.of_instances(data, labels.fold, rows, members)
+            alone = found[:, : by_category.width(counted=False)]
+            unseen = np.hstack([tables.joined[rows], found]), self._scaled(BY_CATEGORY, alone, learn=False)
+            self._unseen |= dict(zip(keys, unseen))
+        return {key: each for key, each in zip(keys, zip(covers, columns))}
 
     def _usable(self, present: NDArray[np.bool_]) -> NDArray[np.bool_]:
         """Return where each table and each graph's links are there, or may be missing, (p + s, n)."""
@@ -352,6 +391,8 @@ class ViewColumns(Stored):
         joined = sum(tables.widths().values()) if trees else tables.n_columns if linear else tables.smooth_width
         if view.columns.startswith(NEAR):
             return 3 * k
+        if view.columns.endswith(BY_CATEGORY):
+            return self.by_category.width(trees) + joined * trees
         if (fewer := self.scales.get(FEWER + view.columns)) is not None:
             return fewer.components.shape[1]
         if not view.tables:

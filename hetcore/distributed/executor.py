@@ -25,8 +25,7 @@ from hetcore.consensus.partial_sums import PartialSums, Span, spans_of
 from hetcore.consensus.source_learners import Alone, Kept, Stepped, TableLearner
 from hetcore.consensus.table_columns import TableEncoding
 from hetcore.consensus.table_views import TableFitter
-from hetcore.consensus.view_learners import Advanced, ViewLearner
-from hetcore.consensus.view_state import ViewState
+from hetcore.consensus.view_learners import Advanced, ViewLearner, ViewState
 from hetcore.distributed.worker_actor import LearnerSource, Step, held_by, size_of
 from hetcore.distributed.worker_pool import Call, Worker, WorkerLostError, WorkerPool
 from hetcore.errors import ClusterError

@@ -279,7 +279,7 @@ def test_the_notebooks_view_is_played_and_scrubbed_by_the_same_timeline(page):
     shown = [turn for turn in page.evaluate("window.shown") if turn]
     assert shown[0] == 1 and shown == sorted(shown) and len(set(shown)) >= 10
     page.get_by_label("Round that the charts show").fill("4")
-    expect(page.get_by_role("img", name="Loss by round; in round 4: train 0.25")).to_be_visible()
+    expect(page.get_by_role("img", name="Loss by round; in round 4: train 0.250")).to_be_visible()
     clip, line = page.locator(".line-chart clipPath rect"), page.locator(".line-chart path").first
     expect(line).to_have_attribute("clip-path", re.compile("."))
     assert float(clip.get_attribute("width")) < 200

@@ -24,8 +24,9 @@ MOST_LINES, FAINT = 6, 0.005
 OTHERS = "other views"
 VIEWS = (
     "A view is one way to look at the data, by one kind of learner. **Labels near in** a table: the known labels of "
-    "the rows that are most alike there. **Labels of** a graph: those of linked rows. **Smoothed over** a graph: "
-    "averages over linked rows. **Linear**: by weighted sums; **kernel**: by alikeness; **trees**: by questions."
+    "the rows that are most alike there; **by category**: of those with the same category, of columns of very many. "
+    "**Labels of** a graph: those of linked rows. **Smoothed over** a graph: averages over linked rows. **Linear**: by "
+    "weighted sums; **kernel**: by alikeness; **trees**: by questions."
 )
 FEW = 100
 """Held-out labels below which it is said how far their error may lie off."""

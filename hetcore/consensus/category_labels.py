@@ -1,0 +1,159 @@
+"""What the labels of the rows with the same category say: of columns of more categories than are told apart.
+
+Of a column of categories the encoder tells the `MAX_LEVELS` commonest apart, and the others are one. Here each is the
+mean label of its rows, shrunk to that of all and hidden by fold as neighbours' labels are: a row's own label, and all
+labels of its fold, take no part. A category that the fit has not seen is the mean of all.
+
+References: Micci-Barreca (2001), "A preprocessing scheme for high-cardinality categorical attributes"; the shrinkage is
+the ratio of the variances within and between categories, by the analysis of variance of one way.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from hetcore.consensus.neighbor_columns import KnownLabels
+from hetcore.data import HetData, Source
+from hetcore.data.identity import positions
+from hetcore.data.kinds import MAX_LEVELS, as_text, frequent_values
+from hetcore.schema import TEXTS, Stored, array, value
+
+__all__ = ["CategoryLabels"]
+
+LEAST, MOST = 0.5, 100.0  # labels' worth of the mean of all, to which a category's is shrunk
+MOST_COLUMNS, MOST_VALUES = 60, 10_000  # of all mean labels, of the columns of most categories; of one the commonest
+NO_VALUE = -2
+
+
+@dataclass
+class CategoryLabels(Stored):
+    """Labels by category of some columns.
+
+    Attributes
+    ----------
+    tables, columns : list of str
+        Of each column its table and its name.
+    values : list of str
+        The categories, column after column.
+    ends : (c,) int64
+        Where each column's categories end.
+    sums : (v, f, q) float64
+        Of each category and fold the sums of the k labels, and last how many there are.
+    shrinkage : (c,) float64
+        How many labels' worth the mean of all has.
+    """
+
+    tables: list[str] = value(TEXTS)
+    columns: list[str] = value(TEXTS)
+    values: list[str] = value(TEXTS)
+    ends: NDArray[np.int64] = array("c", np.int64, 0)
+    sums: NDArray[np.float64] = array("v f q")
+    shrinkage: NDArray[np.float64] = array("c", low=0)
+
+    @classmethod
+    def of(cls, data: HetData, labels: KnownLabels) -> CategoryLabels | None:
+        """Return the labels by category of the columns that have more categories than the encoder tells apart."""
+        found = [
+            (source.column(name), table, name)
+            for table, source in data.sources.items()
+            for name in (_nominal(source) if source.n_rows else ())
+        ]
+        found = [(frequent_values(column).head(MOST_VALUES), *where) for column, *where in found]
+        found = sorted((each for each in found if len(each[0]) > MAX_LEVELS), key=lambda each: -len(each[0]))
+        if not found or not labels.known.any():
+            return None
+        found = found[: max(1, MOST_COLUMNS // labels.codes.shape[1])]
+        ends = np.cumsum([len(each[0]) for each in found])
+        texts = [text for each in found for text in each[0].to_list()]
+        width = int(labels.fold.max()) + 1, labels.codes.shape[1] + 1
+        names = {"tables": [each[1] for each in found], "columns": [each[2] for each in found], "values": texts}
+        made = cls(**names, ends=ends, sums=np.zeros((len(texts), *width)), shrinkage=np.ones(len(found)))
+        known = np.flatnonzero(labels.known)
+        given = np.column_stack([labels.codes[known], np.ones(known.size)])
+        for place, code in enumerate(made._codes(data)):
+            code = code[known]
+            some = code >= 0
+            np.add.at(made.sums, (code[some], labels.fold[known[some]]), given[some])
+            made.shrinkage[place] = _shrinkage(code[some], labels.codes[known[some]])
+        return made
+
+    @property
+    def _parts(self) -> list[slice]:
+        return [slice(first, end) for first, end in zip([0, *self.ends[:-1].tolist()], self.ends.tolist())]
+
+    def _codes(self, data: HetData) -> list[NDArray[np.int64]]:
+        """Return by column each instance's place in `values` (n,), -1 for one that is not there, `NO_VALUE`."""
+        found = []
+        for table, name, part in zip(self.tables, self.columns, self._parts):
+            code = np.full(data.n, NO_VALUE)
+            if table in data.sources and name in data.sources[table].columns:
+                column = as_text(data.sources[table].column(name))
+                place = positions(column, pl.Series(self.values[part], dtype=pl.String))
+                place[place >= 0] += part.start
+                place[column.is_null().to_numpy()] = NO_VALUE
+                code[data.rows(table)] = place
+            found.append(code)
+        return found
+
+    def of_instances(
+        self, data: HetData, fold: NDArray[np.int64], rows: NDArray[np.int64], hidden: NDArray[np.int64] | None = None
+    ) -> NDArray[np.float32]:
+        """Return mean labels by category (b, c k), then logarithms of how many (b, c); NaN without a value.
+
+        Parameters
+        ----------
+        data : HetData
+        fold : (n,) int64
+            Of each instance, whose labels take no part; -1 for none.
+        rows : (b,) int64
+            Instances.
+        hidden : (b,) int64, optional
+            A further fold of each row whose labels take no part.
+        """
+        own, means, counts = fold[rows], [], []
+        for part, code, worth in zip(self._parts, self._codes(data), self.shrinkage):
+            sums, none, code = self.sums[part], code[rows] == NO_VALUE, code[rows] - part.start
+            every, seen = sums.sum(axis=(0, 1)), np.maximum(code, 0)
+            there, known = np.where((code >= 0)[:, None], sums.sum(axis=1)[seen], 0.0), np.tile(every, (rows.size, 1))
+            for folds in (own,) if hidden is None else (own, np.where(hidden == own, -1, hidden)):
+                some, whose = folds >= 0, np.maximum(folds, 0)
+                there -= np.where((some & (code >= 0))[:, None], sums[seen, whose], 0.0)
+                known -= np.where(some[:, None], sums.sum(axis=0)[whose], 0.0)
+            prior = known[:, :-1] / np.maximum(known[:, -1:], 1.0)
+            mean = (there[:, :-1] + worth * prior) / (there[:, -1:] + worth)
+            mean[none] = np.nan
+            means.append(mean)
+            counts.append(np.where(none, np.nan, np.log1p(there[:, -1])))
+        return np.hstack([*means, np.column_stack(counts)]).astype(np.float32)
+
+    def width(self, counted: bool) -> int:
+        """Return how many columns `of_instances` has, with the counts or without."""
+        return len(self.columns) * (self.sums.shape[2] - 1 + counted)
+
+    def _fault(self, sizes: dict[str, int]) -> str:
+        whole = self.ends.size and (np.diff(self.ends, prepend=0) > 0).all() and self.ends[-1] == len(self.values)
+        good = whole and len(self.tables) == len(self.columns) == self.ends.size and len(self.sums) == len(self.values)
+        return "" if good else "The labels by category of the model file do not fit together: save the model again"
+
+
+def _nominal(source: Source) -> list[str]:
+    return [name for name, kind in source.kinds.items() if kind == "nominal"]
+
+
+def _shrinkage(code: NDArray[np.int64], labels: NDArray[np.float64]) -> float:
+    """Return the variance of labels (m, k) within categories over that between them, as labels' worth."""
+    category, count = np.unique(code, return_inverse=True, return_counts=True)[1:]
+    if not 1 < count.size < code.size:
+        return MOST
+    sums = np.zeros((count.size, labels.shape[1]))
+    np.add.at(sums, category, labels)
+    means = sums / count[:, None]
+    within = float(((labels - means[category]) ** 2).sum()) / (code.size - count.size)
+    spread = float((count[:, None] * (means - labels.mean(axis=0)) ** 2).sum()) / (count.size - 1)
+    typical = (code.size - (count**2).sum() / code.size) / (count.size - 1)
+    between = (spread - within) / typical
+    return float(np.clip(within / between, LEAST, MOST)) if between > 0 else MOST
