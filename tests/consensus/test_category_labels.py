@@ -119,7 +119,7 @@ def test_labels_of_chance_say_nothing_of_those_of_the_same_category(monkeypatch)
     assert (np.mean(shares, axis=0) > 0.99).all()
 
 
-def test_new_rows_and_categories_are_told_and_a_file_keeps_it_all():
+def test_new_rows_and_categories_are_predicted_and_a_file_keeps_it_all():
     tables, ids, y, _ = made()
     model = hc.GBCRegressor(random_state=0, n_iterations=8).fit(hc.HetData(tables, None, (ids[:400], y[:400])))
     again = load(dumps(model))
