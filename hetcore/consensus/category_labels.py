@@ -22,11 +22,12 @@ from hetcore.data.identity import positions
 from hetcore.data.kinds import MAX_LEVELS, as_text, frequent_values
 from hetcore.schema import TEXTS, Stored, array, value
 
-__all__ = ["CategoryLabels"]
+__all__ = ["CategoryLabels", "links_within_categories"]
 
 LEAST, MOST = 0.5, 100.0  # labels' worth of the mean of all, to which a category's is shrunk
 MOST_COLUMNS, MOST_VALUES = 60, 10_000  # of all mean labels, of the columns of most categories; of one the commonest
 NO_VALUE = -2
+SOME_LINKS, NEARLY_ALL = 10_000, 0.9  # of a graph that are looked at; their share within categories
 
 
 @dataclass
@@ -138,6 +139,27 @@ class CategoryLabels(Stored):
         whole = self.ends.size and (np.diff(self.ends, prepend=0) > 0).all() and self.ends[-1] == len(self.values)
         good = whole and len(self.tables) == len(self.columns) == self.ends.size and len(self.sums) == len(self.values)
         return "" if good else "The labels by category of the model file do not fit together: save the model again"
+
+
+def links_within_categories(data: HetData) -> bool:
+    """Return whether nearly all links of a graph join rows with the same category in a column of some table.
+
+    Then the category and what its neighbours' labels say are nearly one, and a learner that sees both finds what is
+    hidden as their difference: with labels of chance and 60 categories the left-out loss of a linear view was .78 of
+    the prior's with 1,000 labels, .91 with 3,000, where members saw their own fold's labels.
+    """
+    ends = []
+    for graph in data.graphs.values():
+        links = graph.adjacency()
+        some = np.arange(0, links.nnz, max(1, links.nnz // SOME_LINKS))
+        ends.append((np.searchsorted(links.indptr, some, side="right") - 1, links.indices[some]))
+    for table, source in data.sources.items():
+        for name in _nominal(source) if source.n_rows and ends else ():
+            code = np.full(data.n, -1)
+            code[data.rows(table)] = as_text(source.column(name)).rank("dense").fill_null(-1).to_numpy()
+            if any(a.size and ((code[a] == code[b]) & (code[a] >= 0)).mean() > NEARLY_ALL for a, b in ends):
+                return True
+    return False
 
 
 def _nominal(source: Source) -> list[str]:

@@ -4,7 +4,8 @@ A ridge step on the residuals in each round, whose penalty falls from round to r
 that of ridge regression with the penalty of round t, so that the best round chooses it. Of numbers the first round's
 penalty is some way above the best of a few that ridge regression is tried with. All members step in the eigenvectors of
 one Gram matrix, that of all rows: a member's own lacks a fold, so the steps are a little off and the next ones mend it,
-for one eigendecomposition instead of one a member.
+for one eigendecomposition instead of one a member. Where columns are made of labels each member has its own: the
+products of a category and its neighbours' labels, summed over all rows, tell the labels that the member must not see.
 """
 
 from __future__ import annotations
@@ -54,6 +55,7 @@ class SmoothLearner(ViewLearner):
         self.values, self.vectors = self._spectrum(fitted, grams)
         self.turned = fitted @ self.vectors
         self.unseen = self._unseen(content.unseen)
+        self.spectra = [] if self.unseen is None else [_spectrum_of(self.unseen[0][rows]) for rows in self._whose()]
         self.weights = np.zeros((self.values.size, self.rule.n_folds, self.outputs.k))
         # which labelled rows a member has seen
         self.seen = self.fold[self.own][:, None, None] != np.arange(self.rule.n_folds)[:, None]
@@ -73,6 +75,22 @@ class SmoothLearner(ViewLearner):
         whose = members[:, None, None] == np.arange(self.rule.n_folds)[:, None]
         codes = self.codes[self.own][np.concatenate(self.training)]
         return _with_constant(given, self.unit) @ self.vectors, codes, whose
+
+    def _whose(self) -> list[slice]:
+        """Return which of the rows that members learn from are each member's."""
+        ends = np.cumsum([part.size for part in self.training]).tolist()
+        return [slice(first, end) for first, end in zip([0, *ends[:-1]], ends)]
+
+    def _solved(self, slopes: NDArray, penalty: float) -> NDArray[np.float64]:
+        """Return the members' ridge steps (e, F, k) along their slopes (e, F k)."""
+        slopes = slopes.reshape(self.weights.shape)
+        if not self.spectra:
+            return slopes / (self.values + penalty)[:, None, None]
+        parts = [
+            vectors @ ((vectors.T @ slopes[:, m]) / (values + penalty)[:, None])
+            for m, (values, vectors) in enumerate(self.spectra)
+        ]
+        return np.stack(parts, axis=1)
 
     def _features(self, rows: NDArray) -> tuple[float, NDArray[np.float64], NDArray, tuple[NDArray[np.float64], ...]]:
         """Return the unit of rows, features of those fitted, columns of the others, Gram matrices.
@@ -129,7 +147,7 @@ class SmoothLearner(ViewLearner):
         slopes, errors = learned.T @ _flat((codes[:, None] - self.outputs.prior) * whose), []
         for falls in LOOKS:
             penalty = self.largest * self.first_penalty * PENALTY_FALL**falls
-            change = own @ (slopes / (self.values + penalty)[:, None])
+            change = own @ _flat(self._solved(slopes, penalty))
             change = change.reshape(len(own), *self.weights.shape[1:])
             errors.append(float((((missed - change) * left_out) ** 2).sum()))
         return max(0, LOOKS[int(np.argmin(errors))] - SHORT)
@@ -158,7 +176,7 @@ class SmoothLearner(ViewLearner):
         if self.round == 0 and self.pulls and self.pulled.size:
             steps = self._first_steps(slopes, penalty)
         else:
-            steps = slopes.reshape(self.weights.shape) / (self.values + penalty)[:, None, None]
+            steps = self._solved(slopes, penalty)
         self.weights = self.weights + steps / size[:, None]
         self.scores = self._members_of(self.turned @ _flat(self.weights))
 
@@ -233,6 +251,12 @@ def _with_constant(rows: NDArray, unit: float) -> NDArray[np.float64]:
     # penalised a little, as the prior is there
     found[:, -1] = CONSTANT
     return found
+
+
+def _spectrum_of(rows: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return eigenvalues (e,) and eigenvectors (e, e) of the Gram matrix of rows (m, e)."""
+    values, vectors = np.linalg.eigh(rows.T @ rows)
+    return np.maximum(values, 0.0), vectors
 
 
 def _flat(array: NDArray) -> NDArray:

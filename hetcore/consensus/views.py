@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from hetcore.checks import finite
-from hetcore.consensus.category_labels import CategoryLabels
+from hetcore.consensus.category_labels import CategoryLabels, links_within_categories
 from hetcore.consensus.link_sums import LinkSum, MergedLinks, count_links, degrees, linked_rows, times, too_many
 from hetcore.consensus.neighbor_columns import (
     KnownLabels,
@@ -60,6 +60,7 @@ LEARNERS = ("trees", "kernel", "linear")
 MOST_SUMS, FEWEST_AVERAGED = 500_000_000, 32  # links times columns that are averaged over a graph; columns at least
 FEWER = "components "  # before the name of the columns that are averages of these
 MOST_UNSEEN = 2_000  # rows that members learn from, all together, up to which their folds' labels are hidden there
+MOST_UNSEEN_OF_CATEGORIES = 20_000  # the same of numbers, where a graph links rows of one category
 MOST_UNSEEN_BY_CATEGORY = 200_000  # the same of labels by category
 COUNTS = 3  # last columns of neighbours' labels: how many there are
 SEEN_LACKING = 5  # labelled rows without a table or link, or one in 20, from which a view of several may lack it
@@ -122,6 +123,7 @@ class ViewColumns(Stored):
         if not labels.of_classes and not apart and set(learners) == set(LEARNERS):
             self.views = [view for view in self.views if not _is_spared(view)]
         self._unseen: dict[tuple[str, str], NDArray] = {}
+        self._hidden = self._hides(data, labels)
         if apart:
             self._made = self._apart(data, labels, learn=True)
         else:
@@ -143,9 +145,12 @@ class ViewColumns(Stored):
         return found
 
     @staticmethod
-    def _few(labels: KnownLabels) -> bool:
-        """Return whether labels are so few that what two linked rows say of each other tells."""
-        return int(labels.known.sum()) * int(labels.fold.max(initial=0)) <= MOST_UNSEEN
+    def _hides(data: HetData, labels: KnownLabels) -> bool:
+        """Return whether members learn from columns without their own fold's labels."""
+        rows = int(labels.known.sum()) * int(labels.fold.max(initial=0))
+        if labels.of_classes or rows > MOST_UNSEEN_OF_CATEGORIES:
+            return rows <= MOST_UNSEEN
+        return rows <= MOST_UNSEEN or links_within_categories(data)
 
     def of_training(self) -> list[DataView]:
         """Return the views of the data of `fit`, once."""
@@ -179,7 +184,7 @@ class ViewColumns(Stored):
         made: dict[tuple[str, str], tuple[NDArray, NDArray]] = {}
         for linked, (name, among) in zip(present, links.items()):
             made |= self._label_matrices(name, linked, label_columns(among, labels), learn=learn)
-            if learn and self._few(labels):
+            if learn and self._hidden:
                 self._keep_unseen_labels(name, unseen_columns(among, labels))
         of_graphs = iter(self._data_views(made, [view for view in self.views if view.graphs]))
         return [next(of_graphs) if view.graphs else self._of_table(view, data) for view in self.views]
@@ -327,7 +332,7 @@ class ViewColumns(Stored):
         if tables.joined_linear is not tables.joined_smooth:
             linear = narrowed(np.hstack([tables.joined_linear, scaled]))
         columns = np.hstack([tables.joined, graphs]), smooth, linear
-        if learn and self._few(labels):
+        if learn and self._hidden:
             self._keep_unseen(links, labels, tables, others)
         return made | {("joined and graphs", learner): (covers, X) for learner, X in zip(LEARNERS, columns)}
 

@@ -13,7 +13,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import hetcore as hc
 from hetcore import metrics
-from hetcore.consensus.category_labels import LEAST, MOST, CategoryLabels, _shrinkage
+from hetcore.consensus.category_labels import LEAST, MOST, CategoryLabels, _shrinkage, links_within_categories
 from hetcore.consensus.neighbor_columns import KnownLabels
 from hetcore.consensus.view_consensus import ViewConsensus
 from hetcore.data.kinds import MAX_LEVELS
@@ -159,3 +159,40 @@ def test_a_file_whose_labels_by_category_do_not_fit_is_refused(fault):
     model._get_state = lambda: (values, arrays)
     with pytest.raises(ModelFileError, match="do not fit together|shrinkage"):
         load(dumps(model))
+
+
+def linked(seed=0, n=500, n_categories=40, share=1.0):
+    """Return data whose graph links the rows of a category, but for some, and labels of chance for 300."""
+    rng = np.random.default_rng(seed)
+    ids, category = np.array([f"i{k}" for k in range(n)], object), rng.integers(n_categories, size=n)
+    others = np.where(rng.random(n) < share, category, rng.integers(n_categories, size=n))
+    ends = np.nonzero(np.triu(others[:, None] == others, 1))
+    table = pl.DataFrame({"id": ids, "x": rng.normal(size=n), "town": [f"c{k}" for k in category]})
+    edges = pl.DataFrame({"source": ids[ends[0]], "target": ids[ends[1]]})
+    return hc.HetData({"t": table}, {"same": edges}, (ids[:300], rng.normal(size=300)))
+
+
+def test_a_graph_within_a_column_s_categories_is_known():
+    data = linked()
+    assert links_within_categories(data)
+    assert not links_within_categories(linked(share=0.8)) and not links_within_categories(data.select(graphs=[]))
+    numbers = data.sources["t"].frame.drop("town").with_columns(id=pl.Series(data.ids))
+    assert not links_within_categories(hc.HetData({"t": numbers}, data.graphs))
+
+
+def test_a_category_that_a_graph_links_tells_no_labels_of_chance(monkeypatch):
+    """A linear member that sees both would find the label that is hidden from it as their difference."""
+
+    def loss(seed):
+        seen.clear()
+        hc.GBCRegressor(random_state=seed, n_iterations=3).fit(linked(seed))
+        view = next(view for view in seen[0].views if view.view.name == "joined and graphs (linear)")
+        return min(view.losses) / seen[0].alone_loss
+
+    seen, combine = [], ViewConsensus._combine
+    monkeypatch.setattr(ViewConsensus, "_combine", lambda self: (seen.append(self), combine(self)))
+    shares = [loss(seed) for seed in range(5)]
+    monkeypatch.setattr("hetcore.consensus.views.MOST_UNSEEN", 300)  # as of more labels, whose members may see more
+    assert [loss(seed) for seed in range(5)] == shares
+    monkeypatch.setattr("hetcore.consensus.views.MOST_UNSEEN_OF_CATEGORIES", 300)
+    assert np.mean([loss(seed) for seed in range(5)]) < 0.9 < 0.98 < np.mean(shares)
