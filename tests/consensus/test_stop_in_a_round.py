@@ -60,9 +60,9 @@ def test_a_stop_ends_the_round_and_leaves_a_model(stopped_fit, tmp_path):
 
 
 def test_a_stop_between_sweeps_scores_the_round_by_what_smoothing_moved_before(stopped_fit):
-    whole, most, _ = stopped_fit(np.inf, lambda1=10.0)
+    whole, most, _ = stopped_fit(np.inf, lambda1=1.0)
     plain = stopped_fit(np.inf, lambda1=0.0)[0]
-    losses = {k: stopped_fit(k, lambda1=10.0)[0].history_["loss:left_out"][-1] for k in (most - 3, most)}
+    losses = {k: stopped_fit(k, lambda1=1.0)[0].history_["loss:left_out"][-1] for k in (most - 3, most)}
     expected, unsmoothed = (each.history_["loss:left_out"][-1] for each in (whole, plain))
     assert abs(expected - unsmoothed) > 0.1 * unsmoothed
     for loss in losses.values():
