@@ -123,7 +123,7 @@ class ViewColumns(Stored):
         if not labels.of_classes and not apart and set(learners) == set(LEARNERS):
             self.views = [view for view in self.views if not _is_spared(view)]
         self._unseen: dict[tuple[str, str], NDArray] = {}
-        self._hidden = self._hides(data, labels)
+        self._hidden = self._hides(data, labels, joins=not apart)
         if apart:
             self._made = self._apart(data, labels, learn=True)
         else:
@@ -145,12 +145,13 @@ class ViewColumns(Stored):
         return found
 
     @staticmethod
-    def _hides(data: HetData, labels: KnownLabels) -> bool:
-        """Return whether members learn from columns without their own fold's labels."""
+    def _hides(data: HetData, labels: KnownLabels, joins: bool) -> bool:
+        """Return whether members learn from columns without their own fold's labels; `joins`: tables and graphs."""
         rows = int(labels.known.sum()) * int(labels.fold.max(initial=0))
-        if labels.of_classes or rows > MOST_UNSEEN_OF_CATEGORIES:
-            return rows <= MOST_UNSEEN
-        return rows <= MOST_UNSEEN or links_within_categories(data)
+        if rows <= MOST_UNSEEN:
+            return True
+        may_tell = joins and not labels.of_classes and rows <= MOST_UNSEEN_OF_CATEGORIES
+        return may_tell and links_within_categories(data)
 
     def of_training(self) -> list[DataView]:
         """Return the views of the data of `fit`, once."""

@@ -176,7 +176,10 @@ def test_a_graph_within_a_column_s_categories_is_known():
     data = linked()
     assert links_within_categories(data)
     assert not links_within_categories(linked(share=0.8)) and not links_within_categories(data.select(graphs=[]))
-    numbers = data.sources["t"].frame.drop("town").with_columns(id=pl.Series(data.ids))
+    table = data.sources["t"].frame.with_columns(id=pl.Series(data.ids))
+    gap = pl.when(pl.col("town") == "c3").then(None).otherwise("town").alias("town")
+    assert links_within_categories(hc.HetData({"t": table.with_columns(gap)}, data.graphs))
+    numbers = table.drop("town")
     assert not links_within_categories(hc.HetData({"t": numbers}, data.graphs))
 
 
@@ -196,3 +199,14 @@ def test_a_category_that_a_graph_links_tells_no_labels_of_chance(monkeypatch):
     assert [loss(seed) for seed in range(5)] == shares
     monkeypatch.setattr("hetcore.consensus.views.MOST_UNSEEN_OF_CATEGORIES", 300)
     assert np.mean([loss(seed) for seed in range(5)]) < 0.9 < 0.98 < np.mean(shares)
+
+
+def test_a_fit_without_joined_tables_reads_no_category(monkeypatch):
+    def read(*_):
+        raise AssertionError("tables stay where they are")
+
+    monkeypatch.setattr("hetcore.consensus.views.MOST_UNSEEN", 300)
+    monkeypatch.setattr("hetcore.consensus.views.links_within_categories", read)
+    monkeypatch.setattr(CategoryLabels, "of", read)
+    model = hc.GBCRegressor(random_state=0, n_iterations=2, join_tables=False).fit(linked())
+    assert not any("category" in name for name in model.view_weights_)
