@@ -151,7 +151,7 @@ class _GBC(Tempering, BoostedEstimator):
         "q: weights are (4.10) of the out-of-fold losses to the power q; 1 is the paper's. "
         '"auto" takes what gives the consensus the lowest out-of-fold loss.',
     )
-    n_iterations: int = param(40, Whole(1), "Rounds N.", Slider("Rounds N", 5, 200, 5))
+    n_iterations: int = param(100, Whole(1), "Rounds N.", Slider("Rounds N", 5, 200, 5))
     learning_rate: float = param(
         0.06, Interval(0, 10, "(]"), "Shrinkage of a tree's step.", Slider("Learning rate η", 0.01, 1.0, 0.01)
     )

@@ -31,6 +31,7 @@ LOOKS = (0, 4, 8, 12, 16, 20)  # falls of the penalty after which its ridge regr
 SHORT = 4  # falls that the first round is short of the best of them
 FAINT = 1e-9  # eigenvalue over the largest, below which no step is taken
 FEWEST_CURVATURE = 0.05  # of the log loss, as a ridge step takes it
+BEYOND = 0.2  # of the labels' range, how far beyond it numbers are predicted
 SOME = 300  # rows whose mean length stands for that of all
 CONSTANT = 0.3  # the constant column of a smooth learner, where rows have length 1 on average
 
@@ -60,8 +61,10 @@ class SmoothLearner(ViewLearner):
         # which labelled rows a member has seen
         self.seen = self.fold[self.own][:, None, None] != np.arange(self.rule.n_folds)[:, None]
         known = self.codes[self.own]
-        # numbers are not predicted beyond the labels: a linear fit of few rows runs far
-        self.range = (known.min(), known.max()) if self.own.size and not self.outputs.is_classifier else None
+        # numbers are not predicted far beyond the labels: a linear fit of few rows runs far
+        low, high = known.min(initial=0.0), known.max(initial=0.0)  # their mean is 0
+        more = BEYOND * (high - low)
+        self.range = (low - more, high + more) if self.own.size and not self.outputs.is_classifier else None
         # rows first, as a product with the eigenvectors gives them: (m, F, k)
         self.scores = np.tile(self.outputs.prior, (len(fitted), self.rule.n_folds, 1))
         self.first_penalty *= PENALTY_FALL ** self._falls_before()

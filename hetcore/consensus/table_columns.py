@@ -2,8 +2,9 @@
 
 Trees take a table's encoded columns as they are, NaN where a value or a record is missing; of more than 300 columns the
 300 that vary most, and 32 principal components of all. Smooth learners take columns of mean 0 and deviation 1, at most
-4 from the mean (words: rows of length 1), 0 where missing; kernels 200 components of them where there are more, linear
-learners too where there are more than 2,000, or too many for memory.
+4 from the mean (words: rows of length 1), 0 where missing, and of a skewed column its normal scores too, those of its
+logarithm; kernels 200 components of them where there are more, linear learners too where there are more than 2,000, or
+too many for memory.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import ndtri
 
 from hetcore.data import HetData, Source
 from hetcore.data.encoding import SourceEncoder
@@ -32,6 +34,10 @@ MOST_LINEAR_COLUMNS = 2000
 MOST_LINEAR_CELLS = 20_000_000  # 160 MB, what is averaged along graphs among them
 MOST_NEIGHBOR_COLUMNS = 60  # of which neighbours' means are taken; of more, those of 32 components
 FARTHEST = 4.0  # deviations
+SKEWED = 1.0  # third moment of a column of deviation 1, from which its normal scores stand beside it
+FEWEST_VALUES, MOST_ALIKE = 8, 0.2  # distinct values of such a column, and the largest share that one of them may have
+KNOTS = 33  # of a column's normal scores
+SEEN_FOR_SCORES = 20_000  # rows that tell a column's shape
 WORDY = 0.8  # share of zeros from which a wide table of no negative number is taken for words
 
 
@@ -51,11 +57,17 @@ class Projection(Stored):
         Deviations from the mean beyond which a value counts as that far: a learner that is linear in a skewed column
         would say anything of the few rows at its end. Infinite for a column of two values, which has no end; None with
         `unit_rows`, and in files of before there was one.
+    skewed : (s,) int64 or None
+        Columns whose normal scores follow the others.
+    knots, scores : (s, q) float64 or None
+        Values of each of these columns, rising, and their scores, between which others are interpolated.
     """
 
     _stored = {
         "center": Array("d"), "factor": Array("d"), "components": Array("d r", optional=True), "unit_rows": Flag(),
         "projected": Flag(), "limit": Array("d", low=0, optional=True, allows="inf"),
+        "skewed": Array("s", np.int64, low=0, optional=True), "knots": Array("s q", optional=True),
+        "scores": Array("s q", optional=True),
     }  # fmt: skip
 
     center: NDArray[np.float64]
@@ -63,6 +75,9 @@ class Projection(Stored):
     unit_rows: bool = False
     components: NDArray[np.float64] | None = None
     limit: NDArray[np.float64] | None = None
+    skewed: NDArray[np.int64] | None = None
+    knots: NDArray[np.float64] | None = None
+    scores: NDArray[np.float64] | None = None
 
     @classmethod
     def fit(cls, X: NDArray, unit_rows: bool = False, most: int | None = None, rank: int = 0) -> Projection:
@@ -88,13 +103,38 @@ class Projection(Stored):
     def joined(cls, given: Sequence[Projection]) -> Projection:
         """Return the projection of all columns of some that have no components, side by side."""
         center, factor, limit = zip(*((each.center, each.factor, each.limit) for each in given))
-        return cls(np.concatenate(center), np.concatenate(factor), limit=np.concatenate(limit))
+        plain = cls(np.concatenate(center), np.concatenate(factor), limit=np.concatenate(limit))
+        firsts = np.cumsum([0, *(part.size for part in center[:-1])])
+        found = [(first + each.skewed, each.knots, each.scores) for first, each in zip(firsts, given) if each.n_scores]
+        if not found:
+            return plain
+        skewed, knots, scores = (np.concatenate(parts) for parts in zip(*found))
+        return replace(plain, skewed=skewed, knots=knots, scores=scores)
+
+    def with_scores(self, X: NDArray) -> Projection:
+        """Return this with the normal scores of the skewed columns of X (n, d), from at most 20,000 of its rows."""
+        some = X[:: max(1, len(X) // SEEN_FOR_SCORES)]
+        curves = {j: curve for j in np.flatnonzero(self.factor) if (curve := _normal_scores(some[:, j])) is not None}
+        if not curves:
+            return self
+        knots, scores = (np.stack(parts) for parts in zip(*curves.values()))
+        return replace(self, skewed=np.array(list(curves), np.int64), knots=knots, scores=scores)
+
+    @property
+    def n_scores(self) -> int:
+        """How many columns have normal scores too."""
+        return 0 if self.skewed is None else self.skewed.size
+
+    @property
+    def width(self) -> int:
+        """How many columns come out, before there are components."""
+        return self.center.size + self.n_scores
 
     def __call__(self, X: NDArray) -> NDArray[np.float64]:
-        """Return the columns (n, d or r) of X (n, d), of very many cells in float32."""
+        """Return the columns (n, d + s or r) of X (n, d), of very many cells in float32."""
         if fits_double(X.size):
             return self._of(X)
-        found = np.empty((len(X), X.shape[1] if self.components is None else self.components.shape[1]), np.float32)
+        found = np.empty((len(X), self.width if self.components is None else self.components.shape[1]), np.float32)
         for some in row_blocks(X):
             found[some] = self._of(X[some])
         return found
@@ -111,7 +151,15 @@ class Projection(Stored):
             np.clip(rows, -self.limit, self.limit, out=rows)
         if self.unit_rows:
             rows /= np.maximum(np.sqrt((rows**2).sum(axis=1, keepdims=True)), 1e-12)
+        if self.n_scores:
+            rows = np.hstack([rows, self._scores_of(X)])
         return rows if self.components is None else rows @ self.components
+
+    def _scores_of(self, X: NDArray) -> NDArray[np.float64]:
+        curves = zip(self.skewed, self.knots, self.scores)
+        found = np.stack([np.interp(X[:, j], knots, scores) for j, knots, scores in curves], axis=1)
+        # missing is the mean
+        return np.nan_to_num(found, copy=False)
 
     @property
     def projected(self) -> bool:
@@ -123,6 +171,32 @@ class Projection(Stored):
         if values.pop("projected") != (values["components"] is not None):
             raise ModelFileError("The columns of a view in the model file have no components: save the model again.")
         return cls(**values)
+
+    def _fault(self, sizes: dict[str, int]) -> str:
+        if (self.skewed is None) != (self.knots is None) or (self.skewed is None) != (self.scores is None):
+            return "The model file lacks the scores of skewed columns: save the model again"
+        fits = self.skewed is None or self.skewed.max(initial=0) < sizes["d"]
+        return "" if fits else "The skewed columns of the model file are not those of its table: save the model again"
+
+
+def _normal_scores(column: NDArray) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
+    """Return values (33,) of a skewed column (n,), rising, and their normal scores, of deviation 1; None for another.
+
+    The score of a value is the normal quantile of its middle rank: a column and its logarithm have the same.
+    """
+    known = column[~np.isnan(column)].astype(np.float64)
+    values, counts = np.unique(known, return_counts=True)
+    if values.size < FEWEST_VALUES or counts.max() > MOST_ALIKE * known.size:
+        return None
+    centered = known - known.mean()
+    if abs(np.mean((centered / centered.std()) ** 3)) <= SKEWED:
+        return None
+    scores = ndtri((np.cumsum(counts) - 0.5 * counts) / known.size)
+    picked = np.searchsorted(scores, np.linspace(scores[0], scores[-1], KNOTS)).clip(0, values.size - 1)
+    # missing values count as the mean, as in the column itself
+    mean, share = np.average(scores, weights=counts), known.size / column.size
+    deviation = np.sqrt(share * np.average((scores - mean) ** 2, weights=counts))
+    return values[picked], (scores[picked] - mean) / deviation
 
 
 def _two_valued(X: NDArray) -> NDArray[np.bool_]:
@@ -227,7 +301,7 @@ class TableEncoding(Stored):
         if len(encoder.feature_names) <= MOST_TREE_COLUMNS:
             parts, whole = [], None
             for place, X in encoder.blocks(source):
-                parts.append(Projection.fit(X))
+                parts.append(Projection.fit(X).with_scores(X))
                 whole = X if place.start == 0 and X.shape[1] == len(encoder.feature_names) else None
             return cls(encoder, Projection.joined(parts), None, None, None), whole
         X = encoder.transform(source)
@@ -310,10 +384,7 @@ class TableColumns(Stored):
 
     def smooth_widths(self) -> dict[str, int]:
         """Return how many columns smooth learners see of each table."""
-        return {
-            name: len(t.encoder.feature_names) if t.smooth is None else t.smooth.shape[1]
-            for name, t in self._tables.items()
-        }
+        return {name: t.plain.width if t.smooth is None else t.smooth.shape[1] for name, t in self._tables.items()}
 
     @property
     def smooth_width(self) -> int:
@@ -322,8 +393,8 @@ class TableColumns(Stored):
 
     @property
     def n_columns(self) -> int:
-        """How many columns all tables have."""
-        return sum(len(table.encoder.feature_names) for table in self._tables.values())
+        """How many columns all tables have, normal scores among them."""
+        return sum(table.plain.width for table in self._tables.values())
 
     @property
     def flat_width(self) -> int:
@@ -358,7 +429,7 @@ class TableColumns(Stored):
             rows = data.rows(name) if name in data.sources else np.empty(0, np.int64)
             has[name] = np.zeros(data.n, bool)
             has[name][rows] = True
-            d = len(table.encoder.feature_names)
+            d = table.plain.width
             plain[name] = np.zeros((data.n, d), np.float64 if fits_double(data.n * d) else np.float32)
             trees[name] = np.full((data.n, widths[name]), np.nan, np.float32)
             smooth[name] = plain[name] if table.smooth is None else np.zeros((data.n, table.smooth.shape[1]))

@@ -16,11 +16,11 @@ from hetcore.data import HetData
 
 __all__ = ["MOST_PREDICTED", "MOST_VALUES", "Recorder"]
 
-MOST_VALUES = 400_000
+MOST_VALUES = 1_000_000
 """Of all rounds, instances, sources, graphs and classes; four bytes each."""
 
 
-MOST_PREDICTED = 1_000_000
+MOST_PREDICTED = 2_500_000
 """Predictions of all rounds and instances."""
 
 
