@@ -174,7 +174,7 @@ def test_what_is_shown_under_other_settings_says_so():
     page.slider(key="rounds").set_value(200).run()
     words = " ".join(each.value for each in page.info)
     retrained = page.session_state["live Consensus"].runs["Consensus"] != run
-    assert retrained or "trained with other settings: rounds 40 → 200" in words
+    assert retrained or "trained with other settings: rounds 100 → 200" in words
 
 
 def test_the_way_back_to_what_was_trained_sets_every_control_and_the_what_ifs():

@@ -20,11 +20,11 @@ WATCH = """import time
 import datasets
 import hetcore as hc
 data = datasets.load("planted")
-widget = hc.watch(hc.GBCRegressor(as_printed=True, random_state=0), data, callbacks=[lambda event: time.sleep(0.2)])
+widget = hc.watch(hc.GBCRegressor(n_iterations=40, as_printed=True), data, callbacks=[lambda event: time.sleep(0.2)])
 widget"""
 USE = "print(widget.state, widget.model_.n_iterations_, widget.model_.predict(data).shape, widget.history.height)"
 FIT = """slowly = [lambda event: time.sleep(0.4), hc.LiveView()]
-done = hc.GBCRegressor(as_printed=True, random_state=0).fit(data, callbacks=slowly)"""
+done = hc.GBCRegressor(n_iterations=40, as_printed=True).fit(data, callbacks=slowly)"""
 COUNT = """node => {
   window.rounds = new Set();
   new MutationObserver(() => rounds.add(node.dataset.run + ' ' + node.dataset.rounds + ' ' +
@@ -208,7 +208,7 @@ def _():
 
 @app.cell
 def _(data, hc, mo, pause):
-    widget = mo.ui.anywidget(hc.watch(hc.GBCRegressor(as_printed=True, random_state=0), data, callbacks=[pause]))
+    widget = mo.ui.anywidget(hc.watch(hc.GBCRegressor(n_iterations=40, as_printed=True), data, callbacks=[pause]))
     widget
     return (widget,)
 

@@ -67,7 +67,7 @@ def _():
 
 @app.cell
 def _(data, hc, mo, pause):
-    one = mo.ui.anywidget(hc.watch(hc.GBCRegressor(as_printed=True, random_state=0), data, callbacks=[pause]))
+    one = mo.ui.anywidget(hc.watch(hc.GBCRegressor(n_iterations=40, as_printed=True), data, callbacks=[pause]))
     one
     return (one,)
 
