@@ -88,6 +88,12 @@ def candidates(names: list[str], n_target: int, wide: bool) -> list[Candidate]:
         Candidate("trees, all", "trees", ALL),
         Candidate("trees, all, domain column", "trees", ALL, "column"),
     ]
+    # a penalty loses what is all but exact; a wide table bears none so weak
+    if not wide:
+        found += [
+            Candidate("linear, all, 100 C", "linear", ALL, cost=100.0),
+            Candidate("linear, all, domain column, 100 C", "linear", ALL, "column", 100.0),
+        ]
     # each source by itself only where they are few: time grows with candidates
     some = names if 1 < len(names) <= 4 else []
     return found + [Candidate(f"linear, with {name}", "linear", name, cost=0.3 * unit) for name in some]

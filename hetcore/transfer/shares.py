@@ -8,7 +8,7 @@ g, p_0 twice as much for "all" as for each other kind, and kappa = `PRIOR_ROWS`,
     max over t on the simplex of  sum_i ln sum_g t_g q_gi(y_i) + kappa sum_g p_0g ln t_g        (i: the target's rows)
 
 so that few target rows leave most to "all". For numbers: least squares in the place of the log loss, and kappa rows of
-the mean squared error that draw t to p_0.
+the best kind's mean squared error that draw t to p_0.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.optimize import nnls
 
 __all__ = ["PRIOR_ROWS", "by_kind", "mixture", "shares_by_squares"]
 
@@ -55,17 +56,19 @@ def mixture(likelihood: NDArray, weights: NDArray, prior: NDArray | None = None)
 
 
 def shares_by_squares(values: NDArray, y: NDArray, weights: NDArray) -> NDArray[np.float64]:
-    """Return the shares of least weighted squared error of values (n, C) from y (n,), by exponentiated gradients."""
-    shares = np.full(values.shape[1], 1.0 / values.shape[1])
-    scale = float(weights @ (y - weights @ y / weights.sum()) ** 2) or 1.0
-    for _ in range(5 * N_STEPS):
-        slope = (weights * (values @ shares - y)) @ values / scale
-        excess = slope - slope @ shares
-        before, shares = shares, shares * np.exp(-2.0 * excess / max(np.abs(excess).max(), 1.0))
-        shares /= shares.sum()
-        if (shares == before).all():
-            break
-    return shares
+    """Return the shares of least weighted squared error of values (n, C) from y (n,).
+
+    With R = sqrt(weights) (values - y) the least |R u|^2 + (sum(u) - 1)^2 over u >= 0 is a multiple of the shares.
+    """
+    apart = np.sqrt(weights)[:, None] * (values - y[:, None])
+    sizes = np.sqrt((apart**2).sum(axis=0))
+    if not sizes.all():
+        return (np.arange(len(sizes)) == sizes.argmin()).astype(np.float64)
+    # of the best one's size, beside which the sum is of size 1 too; a triangle has the same squares
+    triangle = np.linalg.qr(apart / sizes.min(), mode="r")
+    system = np.vstack([triangle, np.ones(len(sizes))])
+    found = nnls(system, np.append(np.zeros(len(triangle)), 1.0), maxiter=1000)[0]
+    return found / found.sum()
 
 
 def by_kind(
@@ -123,6 +126,7 @@ def _between(mixes: NDArray, y: NDArray | None, prior: NDArray) -> NDArray[np.fl
     rows = np.ones(len(mixes))
     if y is None:
         return mixture(mixes, rows, PRIOR_ROWS * prior)
-    unit = np.sqrt(PRIOR_ROWS * np.mean((mixes @ prior - y) ** 2))
+    # of the best kind, for one that is far off would make the prior the stronger
+    unit = np.sqrt(PRIOR_ROWS * np.mean((mixes - y[:, None]) ** 2, axis=0).min())
     drawn = np.vstack([mixes, unit * np.eye(len(prior))]), np.append(y, unit * prior)
     return shares_by_squares(*drawn, np.ones(len(drawn[1])))
