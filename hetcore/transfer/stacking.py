@@ -6,7 +6,7 @@ among the candidates that are fitted to all rows are those of the mixture that e
 
     max over s on the simplex of  sum_i u_i ln sum_c s_c p_ci(y_i)        (numbers: min of the weighted squared error)
 
-found by expectation maximisation from equal shares. A target row counts u_i = 1; all source rows together count as
+found by expectation maximisation (of numbers exactly). A target row counts u_i = 1; all source rows together count as
 a^2 / (a + n_T) target rows, a = `SOURCE_ROWS`: with few target rows the sources say which machine suits the data. How
 much these machines count beside those on the target alone, and on one source with it, only target rows decide, with a
 prior towards all sources: `hetcore.transfer.shares`. Scores are first multiplied by the tau_c in {1/2, 1, 2, 4, 8} of
