@@ -102,6 +102,8 @@ def test_a_file_keeps_them_and_one_without_a_part_of_them_is_refused() -> None:
             Projection.from_state(meta, {name: each for name, each in arrays.items() if name != lacking}, d=2)
     with pytest.raises(ModelFileError, match="not those of its table"):
         Projection.from_state(meta, arrays | {"skewed": np.array([0, 2])}, d=2)
+    with pytest.raises(ModelFileError, match="not those of its table"):
+        Projection.from_state(meta, arrays | {"knots": arrays["knots"][:, ::-1].copy()}, d=2)
 
 
 def test_a_line_is_followed_a_little_beyond_the_labels_and_not_far() -> None:
