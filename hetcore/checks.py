@@ -19,8 +19,7 @@ from hetcore.errors import DataError, DataTypeError, ParameterError, PrecisionWa
 
 __all__ = [
     "TAKES_ARRAYS", "as_numbers", "check_aligned", "check_arrays", "check_coverage", "check_names", "check_one_each",
-    "eval_pair", "finite", "flag", "one_of", "remember_names", "rows_to_score_by", "validated", "warn_of_precision",
-    "whole",
+    "eval_pair", "finite", "flag", "remember_names", "rows_to_score_by", "validated", "warn_of_precision", "whole",
 ]  # fmt: skip
 
 STEPS = 1_000  # of float32 that a column's values span, below which bins would merge them
@@ -45,13 +44,6 @@ def finite(value: Any) -> bool:
 def flag(value: Any) -> bool:
     """Return whether a value is True or False."""
     return isinstance(value, bool | np.bool_)
-
-
-def one_of(name: str, among: Sequence[Any]) -> tuple[str, Any, str]:
-    """Return the rule that a parameter is one of some values."""
-    words = f"one of {', '.join(map(repr, among))}"
-    # `is` first: None and True are equal to nothing else, and comparing an array would give an array
-    return name, lambda value: any(value is each or (isinstance(value, str) and value == each) for each in among), words
 
 
 def check_arrays(X: Any, who: str) -> None:

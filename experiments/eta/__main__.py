@@ -20,7 +20,7 @@ __all__ = ["rows", "table"]
 NAME = "wms-eta"
 
 
-def rows(data: str, labels: int, etas: list[str], errors: NDArray, auto: NDArray) -> list[str]:
+def rows(data: str, labels: int, errors: NDArray, auto: NDArray) -> list[str]:
     """Return a row's cells for errors (s, E) at fixed etas and (s,) of "auto"."""
     best = int(errors.mean(axis=0).argmin())
     shown = [f"**{e:.3f}**" if k == best else f"{e:.3f}" for k, e in enumerate(errors.mean(axis=0))]
@@ -38,7 +38,7 @@ def table(results: str | None) -> str:
     lines = [f"| {' | '.join(head)} |", "|" + "---|" * len(head)]
     for (data, labels), each in cells.group_by(["data", "labels"], maintain_order=True):
         wide = each.pivot("method", index="seed", values="error").drop_nulls()
-        values = rows(data, labels, etas, wide.select(etas).to_numpy(), wide[AUTO].to_numpy())
+        values = rows(data, labels, wide.select(etas).to_numpy(), wide[AUTO].to_numpy())
         lines.append(f"| {' | '.join(values)} |")
     return "\n".join(lines) + "\n"
 

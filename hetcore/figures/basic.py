@@ -11,13 +11,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import polars as pl
 
 from hetcore.data import HetData
 
 __all__ = [
     "alt_text", "autocorrelation", "bars", "beside", "bound", "contributions", "coverage", "decades", "degrees",
-    "history_series", "labels", "level", "lines", "missing", "overlap", "per_cent", "stacked", "style", "weights",
+    "labels", "level", "lines", "missing", "overlap", "per_cent", "stacked", "style", "weights",
 ]  # fmt: skip
 
 # The first four are of Okabe and Ito's; each has a contrast of 3 to a white and to a dark page (WCAG 2.2, 1.4.11).
@@ -328,9 +327,3 @@ def alt_text(figure: Figure, what: str) -> str:
     """Say in words what a figure shows, for those who can't see it."""
     names = [str(trace.get("name")) for trace in figure["data"] if trace.get("name")]
     return what + (f": {', '.join(names[:12])}" if names else "")
-
-
-def history_series(history: pl.DataFrame, group: str) -> dict[str, np.ndarray]:
-    """Return the columns "GROUP:NAME" of a model's `history_` by name."""
-    start = f"{group}:"
-    return {c.removeprefix(start): history[c].to_numpy() for c in history.columns if c.startswith(start)}

@@ -225,7 +225,7 @@ class Job:
         for order in self._orders:
             deliver(order)
 
-    def take_order(self, order: str, now: float) -> None:
+    def take_order(self, order: str) -> None:
         """Pass an order on, or keep it until the process has the run."""
         self.stopping = self.stopping or order == "stop"
         if self.deliver is None:
@@ -375,7 +375,7 @@ class Jobs:
         """Pass an order on; return whether the run ended by it, which a waiting one does."""
         if job.state in ENDED:
             return False
-        job.take_order(order, self._clock())
+        job.take_order(order)
         waited = order == "stop" and self.queue.remove(job.owner, job.run_id)
         if waited:
             # The reason that was noted first wins, such as that nobody watched the run.

@@ -28,7 +28,7 @@ def test_a_cell_has_the_error_of_an_eta_and_what_auto_chose():
 
 def test_a_row_of_the_table_by_hand():
     errors, auto = np.array([[0.5, 0.1, 0.4], [0.3, 0.3, 0.4]]), np.array([0.2, 0.3])
-    cells = printed.rows("made up", 10, ["0", "1", "10"], errors, auto)
+    cells = printed.rows("made up", 10, errors, auto)
     assert cells[:6] == ["made up", "10", "0.400", "**0.200**", "0.400", "0.250"]
     assert cells[6:] == ["0.200 ± 0.200", "0.200 ± 0.100", "0.050 ± 0.050", "0.100"]
 

@@ -156,7 +156,7 @@ def test_long_tables_and_arrays_count_as_a_whole():
     wide = pl.DataFrame({f"w{k}": np.arange(4.0) + k for k in range(case_values.MOST_COLUMNS + 1)})
     data = HetData({"wide": hc.Source(ids, wide), "picture": hc.Source(ids, np.ones((4, 2, 2)))})
     record = case_values.record_of(data, "i1", {})
-    assert case_values.players_of(data, record) == [("wide", ""), ("picture", "")]
+    assert case_values.players_of(record) == [("wide", ""), ("picture", "")]
 
 
 def test_a_date_is_shown_and_taken_as_one(tmp_path):

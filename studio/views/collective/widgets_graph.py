@@ -219,10 +219,10 @@ def _picture(
         st.session_state[CLICKED] = st.session_state.get(CLICKED, (0, None))[0] + 1, node
 
     network_chart(figure, "network", name, picked, coded(stages, look) if stages else None)
-    _legend(data, links, len(ends[0]), follows=bool(stages))
+    _legend(links, len(ends[0]), follows=bool(stages))
 
 
-def _legend(data: HetData, links: Graph, drawn: int, follows: bool) -> None:
+def _legend(links: Graph, drawn: int, follows: bool) -> None:
     """Say what of the network is drawn, and what can be done with it."""
     thin = f"{drawn:,} of " if drawn < links.n_edges else ""
     lonely = int((links.degree == 0).sum())
@@ -241,7 +241,7 @@ def _look(
     frame, colour = model.result.predictions, st.session_state.get("network colour") or "Prediction"
     known = frame["label"].is_not_null().to_numpy()
     predicted = frame["prediction"] if now is None else now.predictions["prediction"]
-    text = _hover_texts(data, frame, predicted)
+    text = _hover_texts(frame, predicted)
     if colour == "Residual":
         look = _residual(data, frame, predicted)
     elif colour == "Change":
@@ -286,7 +286,7 @@ def _valued(data: HetData, values: NDArray, title: str) -> figures_graph.Look:
     return figures_graph.by_class([None if v is None else str(v) for v in values], data.classes)
 
 
-def _hover_texts(data: HetData, frame: pl.DataFrame, predicted: pl.Series) -> list[str]:
+def _hover_texts(frame: pl.DataFrame, predicted: pl.Series) -> list[str]:
     """Return what each node says under the pointer."""
     truth = frame["label"].fill_null(frame["held_out"]) if "held_out" in frame.columns else frame["label"]
     hidden = frame["label"].is_null()

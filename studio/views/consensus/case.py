@@ -97,7 +97,7 @@ class Case:
         self.model, self.like = _loaded(model), like
         self.data = scenarios.apply(data, operations).data
         self.record: Record = record_of(self.data, like, dict(values))
-        self.players: list[Player] = players_of(self.data, self.record)
+        self.players: list[Player] = players_of(self.record)
         self.classes = list(getattr(self.model, "classes_", []))
 
     def predicted(self, tables: Mapping[str, Any]) -> NDArray[np.float64]:

@@ -159,7 +159,7 @@ def _number(before: pl.Series, given: Any) -> pl.Series:
     return number.cast(before.dtype)
 
 
-def players_of(data: HetData, record: Record) -> list[Player]:
+def players_of(record: Record) -> list[Player]:
     """Return what contributes to a case: its columns one by one, long sources as a whole."""
     players = []
     for name, row in record.items():

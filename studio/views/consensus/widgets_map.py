@@ -50,7 +50,7 @@ def instances(result: Any, data: HetData, operations: Sequence[Mapping[str, Any]
         return
     values = instance_map.colours(found, by, result.predictions)
     table = _table(found, result.predictions)
-    ringed = _chosen_in_table(table)
+    ringed = _chosen_in_table()
     rounds = instance_map.by_round(found, by, result.predictions, result.staged)
     names = result.predictions["id"][found.rows].to_list()
     figure = instance_map.figure(found, values, by, names, ringed, rounds=rounds)
@@ -89,7 +89,7 @@ def _table(found: Views, predictions: pl.DataFrame) -> pl.DataFrame:
     return pl.DataFrame([*columns, *alone.values()])
 
 
-def _chosen_in_table(table: pl.DataFrame) -> list[int]:
+def _chosen_in_table() -> list[int]:
     """Return the rows in the data that are chosen in the table as it was drawn last."""
     # Streamlit tells places in the table as it was drawn, which may be sorted otherwise by now.
     kept = st.session_state.get("map rows")

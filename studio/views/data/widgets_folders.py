@@ -45,7 +45,7 @@ def folder_panel(within: Sequence[str]) -> None:
         return
     if (found := _looked(text, within)) is not None:
         _choices(found, within)
-    _opening(within)
+    _opening()
 
 
 def _looked(text: str, within: Sequence[str]) -> list[dict[str, Any]] | None:
@@ -138,7 +138,7 @@ def _names(chosen: list[dict[str, Any]]) -> tuple[str, str, str | None]:
     return key, label, task
 
 
-def _opening(within: Sequence[str]) -> None:
+def _opening() -> None:
     """Show how far the opening is, and use what was opened once."""
     run = st.session_state.get(OPENING)
     if not run:
