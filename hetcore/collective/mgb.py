@@ -190,14 +190,26 @@ class _Leaf(Declared):
 
 @estimator(MemoryNeed(cell=30, record=150, score=400, link=6))
 class GBRegressor(RegressorScore, _Stages, _Leaf, SeedAndThreads, Collective):
-    """Gradient boosting on an instance's own features alone: Algorithm 1."""
+    """Gradient boosting on an instance's own features alone: Algorithm 1.
+
+    References
+    ----------
+    Alodah, Neville, "Combining gradient boosting machines with collective inference to predict continuous values",
+    StarAI 2016, arXiv 1607.00110: section "Gradient Boosting Machine (GB)", Algorithm 1, (1) to (7).
+    """
 
     _task, _features = "regression", ()
 
 
 @estimator(MemoryNeed(cell=30, record=150, score=400, link=6))
 class RGBRegressor(RegressorScore, _Stages, _Neighbors, _Leaf, SeedAndThreads, Collective):
-    """Gradient boosting on own features and Rf1, predicted together by ICA: Algorithms 1 and 2."""
+    """Gradient boosting on own features and Rf1, predicted together by ICA: Algorithms 1 and 2.
+
+    References
+    ----------
+    Alodah, Neville, "Combining gradient boosting machines with collective inference to predict continuous values",
+    StarAI 2016, arXiv 1607.00110: Algorithms 1 and 2, section "Relational Gradient Boosting", Rf1 of (8).
+    """
 
     _task, _features = "regression", ("rf1",)
 
@@ -208,13 +220,25 @@ class RGBRegressor(RegressorScore, _Stages, _Neighbors, _Leaf, SeedAndThreads, C
 
 @estimator(MemoryNeed(cell=30, record=150, score=400, link=6))
 class MGBRegressor(RegressorScore, _Stages, _Neighbors, _Features, _Rounds, _Leaf, SeedAndThreads, Collective):
-    """Gradient boosting with collective inference for numbers: Algorithms 3 and 4."""
+    """Gradient boosting with collective inference for numbers: Algorithms 3 and 4.
+
+    References
+    ----------
+    Alodah, Neville, "Combining gradient boosting machines with collective inference to predict continuous values",
+    StarAI 2016, arXiv 1607.00110: Algorithms 3 and 4, Rf1 to Rf4 of (8) to (11).
+    """
 
     _task, _printed = "regression", Algorithm3
 
 
 @estimator(MemoryNeed(cell=30, record=150, score=400, link=6))
 class MGBClassifier(ClassifierScore, Classifies, _Stages, _Neighbors, _Features, SeedAndThreads, Collective):
-    """Gradient boosting with collective inference for classes; without features it is GB."""
+    """Gradient boosting with collective inference for classes; without features it is GB.
+
+    References
+    ----------
+    Alodah, Neville, "Combining gradient boosting machines with collective inference to predict continuous values",
+    StarAI 2016, arXiv 1607.00110: Algorithms 3 and 4, Rf1 to Rf4 of (8) to (11), which are of numbers.
+    """
 
     _task = "classification"

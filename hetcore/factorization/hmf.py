@@ -133,17 +133,37 @@ class Stopping(Declared):
 
 @estimator(MemoryNeed(cell=150, record=400))
 class MatrixFactorization(Factors, Stopping, Factorization):
-    """Biased matrix factorization, every rating trusted alike."""
+    """Biased matrix factorization, every rating trusted alike.
+
+    References
+    ----------
+    Lee, Yang, Lin, Lin, "Heteroscedastic learning and its realization on matrix factorization and gradient boosting
+    regression/classification", 2017: sections 3.1 and 5.1, "Biased MF", (11) and (14); Koren, Bell, Volinsky, "Matrix
+    factorization techniques for recommender systems", Computer 2009.
+    """
 
 
 @estimator(MemoryNeed(cell=150, record=400))
 class HMF(Factors, Deviations, Stopping, Factorization):
-    """Heteroscedastic matrix factorization: a rating is trusted by the deviation that is learned for it."""
+    """Heteroscedastic matrix factorization: a rating is trusted by the deviation that is learned for it.
+
+    References
+    ----------
+    Lee, Yang, Lin, Lin, "Heteroscedastic learning and its realization on matrix factorization and gradient boosting
+    regression/classification", 2017: sections 3.1 and 5.1, (11) to (16).
+    """
 
 
 @estimator(MemoryNeed(cell=150, record=400))
 class TensorFactorization(MatrixFactorization):
-    """PTF: three-mode PARAFAC with biases, every entry trusted alike; X has three columns."""
+    """PTF: three-mode PARAFAC with biases, every entry trusted alike; X has three columns.
+
+    References
+    ----------
+    Lee, Yang, Lin, Lin, "Heteroscedastic learning and its realization on matrix factorization and gradient boosting
+    regression/classification", 2017: section 5.2, "PTF"; Xiong, Chen, Huang, Schneider, Carbonell, "Temporal
+    collaborative filtering with Bayesian probabilistic tensor factorization", SDM 2010.
+    """
 
     _n_modes = 3
 
@@ -158,7 +178,13 @@ class TensorFactorization(MatrixFactorization):
 
 @estimator(MemoryNeed(cell=150, record=400))
 class HTF(HMF):
-    """Heteroscedastic tensor factorization: `HMF` for three modes; X has three columns."""
+    """Heteroscedastic tensor factorization: `HMF` for three modes; X has three columns.
+
+    References
+    ----------
+    Lee, Yang, Lin, Lin, "Heteroscedastic learning and its realization on matrix factorization and gradient boosting
+    regression/classification", 2017: section 5.2, (11) to (16) of section 3.1 with PARAFAC in place of the products.
+    """
 
     _n_modes = 3
     _prior_entries = 60.0

@@ -68,6 +68,11 @@ class HGBMRegressor(IntervalMixin, RegressorScore, DeviationBoosting, SeedAndThr
     - "metric_name": "RMSE"; "metric", in the labels' unit;
     - "coverage90": share of labels within 1.645 standard deviations, in [0, 1];
     - "mean_sigma": mean standard deviation, in the labels' unit.
+
+    References
+    ----------
+    Lee, Yang, Lin, Lin, "Heteroscedastic learning and its realization on matrix factorization and gradient boosting
+    regression/classification", 2017: sections 2.3 and 3.2, (5) to (7), (17) to (24).
     """
 
     _y_checks = {"y_numeric": True}

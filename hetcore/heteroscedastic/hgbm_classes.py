@@ -53,6 +53,11 @@ class HGBMClassifier(ClassifierScore, DeviationBoosting, SeedAndThreads):
     ----------
     classes_ : (C,) ndarray
         Class labels.
+
+    References
+    ----------
+    Lee, Yang, Lin, Lin, "Heteroscedastic learning and its realization on matrix factorization and gradient boosting
+    regression/classification", 2017: sections 2.4 and 3.2, (8) to (10), (17) to (24).
     """
 
     _stored = {"classes": CLASSES} | DeviationBoosting._stored

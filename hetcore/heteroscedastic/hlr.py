@@ -85,6 +85,11 @@ class HLR(RegressorScore, RowsEstimator):
         Its single round.
     n_features_in_ : int
         Columns of X.
+
+    References
+    ----------
+    Lee, Yang, Lin, Lin, "Heteroscedastic learning and its realization on matrix factorization and gradient boosting
+    regression/classification", 2017: sections 2.1 and 2.2, (1) to (4).
     """
 
     _stored = {
@@ -164,7 +169,16 @@ class HLR(RegressorScore, RowsEstimator):
         self.instance_weights_ = weights / weights.mean()
 
     def predict(self, X: ArrayLike) -> NDArray[np.float64]:
-        """Return the predicted label of each row, (n,)."""
+        """Return the predicted label of each row.
+
+        Parameters
+        ----------
+        X : (n, d) array-like
+
+        Returns
+        -------
+        (n,) float64, in the labels' unit
+        """
         check_is_fitted(self)
         return validated(self, X, dtype=np.float64, reset=False) @ self.coef_ + self.intercept_
 

@@ -250,6 +250,12 @@ class HeteroscedasticLinearRegression(IntervalMixin, RegressorScore, RowsEstimat
         One row per round: "iteration", "seconds", "loss:SET", "metric:SET".
     n_features_in_ : int
         Columns of X.
+
+    References
+    ----------
+    Harvey, "Estimating regression models with multiplicative heteroscedasticity", Econometrica 44, 1976; Lee, Yang,
+    Lin, Lin, "Heteroscedastic learning and its realization on matrix factorization and gradient boosting
+    regression/classification", 2017: section 2.3, (6) with Omega = ln.
     """
 
     _stored = {

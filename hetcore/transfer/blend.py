@@ -216,6 +216,11 @@ class RidgeTransferClassifier(KernelEstimator):
     "train", "left_out" and "held_out" (of eval_set) in nats; detail: "metric_name" = "error", "metric" = {"train",
     "left_out", "held_out"}; "candidate": its name; "candidate_error": its own leave-one-out error; "blend" =
     {candidate: share}; "target_mass": the target's share of all row weight.
+
+    References
+    ----------
+    Antunes, Bernardino, Smailagic, Siewiorek, "Weighted Multisource Tradaboost", IbPRIA 2019: sections 5 and 6, whose
+    open problem it answers; the method is ours.
     """
 
     _stored = KernelEstimator._stored | {"_centre": Array("d", key="centre"), "_scale": Array("d", low=0, key="scale")}

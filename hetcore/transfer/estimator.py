@@ -227,17 +227,44 @@ class TransferEstimator(ClassifierScore, TransferBase):
         return Rows(X, np.array([place.get(label, -1) for label in np.asarray(y).tolist()], np.int64))
 
     def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
-        """Return raw scores: (n,), above 0 for the second class, or (n, K), highest for the predicted class."""
+        """Return the raw scores of each row.
+
+        Parameters
+        ----------
+        X : (n, d) array-like
+
+        Returns
+        -------
+        (n,) float64, above 0 for the second class, or (n, K) float64, highest for the predicted class
+        """
         scores = self._scores(self._checked(X))
         return scores[:, 0] if len(self.classes_) == 2 else scores
 
     def predict(self, X: ArrayLike) -> NDArray:
-        """Return the predicted label of each row, (n,)."""
+        """Return the predicted label of each row.
+
+        Parameters
+        ----------
+        X : (n, d) array-like
+
+        Returns
+        -------
+        (n,) array, of `classes_`
+        """
         scores = self.decision_function(X)
         return self.classes_[(scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)]
 
     def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
-        """Return the probability in [0, 1] of each class in the order of `classes_`, (n, K)."""
+        """Return the probability of each class.
+
+        Parameters
+        ----------
+        X : (n, d) array-like
+
+        Returns
+        -------
+        (n, K) float64, in [0, 1], in the order of `classes_`
+        """
         return self._probabilities(self._scores(self._checked(X)))
 
     def _probabilities(self, scores: NDArray) -> NDArray[np.float64]:

@@ -226,6 +226,12 @@ class TransferForestClassifier(TransferEstimator):
     A `RoundEnd` comes after every tree: losses "train" and "held_out" (of eval_set) in nats; `source_weights` as in
     `source_weights_`; detail: "metric_name" = "error", "metric" = {"train", "held_out"}; "target_mass": the target's
     share of the gain; "propagated": share of the tree's leaves that no target row is in.
+
+    References
+    ----------
+    Goussies, Ubalde, Mejail, "Transfer learning decision forests for gesture recognition", JMLR 15, 2014; Antunes,
+    Bernardino, Smailagic, Siewiorek, "Weighted Multisource Tradaboost", IbPRIA 2019: section 3.2, (2); section 4.1 for
+    the settings.
     """
 
     _allows_missing = True

@@ -190,6 +190,12 @@ class MultiKTClassifier(KernelEstimator):
     A closed form has no rounds: one `RoundEnd` comes at the end. `source_weights` as in `source_weights_`; detail:
     "metric_name" = "error", "metric" = {"train", "left_out", "held_out"}, "left_out" being the leave-one-out error;
     "beta" = {source: beta_j}; "target_mass" = 1 / (1 + sum of beta).
+
+    References
+    ----------
+    Tommasi, Orabona, Caputo, "Safety in numbers: learning categories from few examples with multi model knowledge
+    transfer", CVPR 2010; Antunes, Bernardino, Smailagic, Siewiorek, "Weighted Multisource Tradaboost", IbPRIA 2019:
+    section 3.1, (1).
     """
 
     _steepness = 2.0

@@ -45,6 +45,11 @@ class TransferRegressor(RegressorScore, Blend, TransferBase):
     Notes
     -----
     A `RoundEnd` comes after every candidate, as of `TransferClassifier`; losses are root mean squared errors.
+
+    References
+    ----------
+    Antunes, Bernardino, Smailagic, Siewiorek, "Weighted Multisource Tradaboost", IbPRIA 2019: sections 5 and 6, whose
+    open problem is of classes; the method is ours.
     """
 
     _stored = (
@@ -95,7 +100,16 @@ class TransferRegressor(RegressorScore, Blend, TransferBase):
         return answers
 
     def predict(self, X: ArrayLike) -> NDArray[np.float64]:
-        """Return the predicted value of each row, (n,)."""
+        """Return the predicted value of each row.
+
+        Parameters
+        ----------
+        X : (n, d) array-like
+
+        Returns
+        -------
+        (n,) float64, in the labels' unit
+        """
         scores = self._scores(self._checked(X))[:, 0]
         return self._centre + self._unit * scores
 

@@ -236,6 +236,11 @@ class TransferClassifier(Blend, TransferEstimator):
     "train", "left_out" and "held_out" (of eval_set) in nats; detail: "metric_name" = "error", "metric" = {"train",
     "left_out", "held_out"}; "candidate": its name; "blend" = {candidate: share}; "target_mass": the target's share of
     the rows.
+
+    References
+    ----------
+    Antunes, Bernardino, Smailagic, Siewiorek, "Weighted Multisource Tradaboost", IbPRIA 2019: sections 5 and 6, whose
+    open problem it answers; the method is ours.
     """
 
     _stored = TransferEstimator._stored | Blend._blended

@@ -84,6 +84,11 @@ class TargetSVM(KernelEstimator):
     -----
     One `RoundEnd` comes at the end: losses "train" and "held_out" (of eval_set) in nats; detail: "metric_name" =
     "error", "metric" = {"train", "held_out"}, "target_mass" = 1.
+
+    References
+    ----------
+    Antunes, Bernardino, Smailagic, Siewiorek, "Weighted Multisource Tradaboost", IbPRIA 2019: section 4.1, the SVM
+    without transfer.
     """
 
     _steepness = 2.0

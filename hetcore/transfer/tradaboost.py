@@ -83,6 +83,11 @@ class TrAdaBoostClassifier(Helps, Criterion, TransferBoosting, SourceRate):
     "metric_name" = "error", "metric" = {"train", "held_out"}: shares of wrong labels; "epsilon" = epsilon_t, "alpha" =
     alpha_t (0 in a round that did not help), "target_mass": the target's share of all weight. With more than two
     classes they are means over the classes.
+
+    References
+    ----------
+    Dai, Yang, Xue, Yu, "Boosting for transfer learning", ICML 2007; Antunes, Bernardino, Smailagic, Siewiorek,
+    "Weighted Multisource Tradaboost", IbPRIA 2019: section 3.3.
     """
 
     vote: str = param("later half", OneOf("later half", "all"), "Rounds that vote.")
@@ -113,6 +118,11 @@ class MultiSourceTrAdaBoostClassifier(Helps, Criterion, TransferBoosting, Source
     Notes
     -----
     A `RoundEnd` holds what `TrAdaBoostClassifier` says.
+
+    References
+    ----------
+    Yao, Doretto, "Boosting for transfer learning with multiple sources", CVPR 2010: Algorithm 1; Antunes, Bernardino,
+    Smailagic, Siewiorek, "Weighted Multisource Tradaboost", IbPRIA 2019: section 3.3.1, Figure 3.
     """
 
     source_rate = "ratio"
@@ -139,6 +149,11 @@ class TaskTrAdaBoostClassifier(Cap, Criterion, TransferBoosting):
     -----
     A `RoundEnd` holds what `TrAdaBoostClassifier` says, of the rounds of phase 2, but `source_weights` is the share of
     the sum of alpha_t so far that learners from each source hold, and "target_mass" that of the target's own.
+
+    References
+    ----------
+    Yao, Doretto, "Boosting for transfer learning with multiple sources", CVPR 2010; Antunes, Bernardino, Smailagic,
+    Siewiorek, "Weighted Multisource Tradaboost", IbPRIA 2019: section 3.3.2.
     """
 
     gamma: float = param(0.0, Interval(0), "A source's learner is kept when its alpha_t is above this.")

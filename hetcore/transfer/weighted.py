@@ -108,6 +108,11 @@ class WeightedMultiSourceTrAdaBoostClassifier(Helps, TransferBoosting):
     A `RoundEnd` holds what `TrAdaBoostClassifier` says, and in its detail "eta", "learner", "chosen", "eta_path" (in
     the first round) and "eta_formula" = {"linear", "squared"}: what the formulas give for this target and these sources
     (0 without sources).
+
+    References
+    ----------
+    Antunes, Bernardino, Smailagic, Siewiorek, "Weighted Multisource Tradaboost", IbPRIA 2019: section 3.3.3, Figure 3,
+    (3) and (4); section 4.1 for eta.
     """
 
     n_iterations = 20
