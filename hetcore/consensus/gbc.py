@@ -64,6 +64,7 @@ from hetcore.consensus.executor import Executor, LocalExecutor
 from hetcore.consensus.predictor import StagewiseModel, in_no_table
 from hetcore.consensus.view_predictor import ViewModel
 from hetcore.data import HetData
+from hetcore.data.text import counted
 from hetcore.errors import MissingColumnsWarning
 from hetcore.parameters import Flag, Interval, OneOf, SeedAndThreads, Slider, Whole, param
 from hetcore.registry import MemoryNeed, estimator
@@ -233,9 +234,11 @@ class _GBC(Tempering, BoostedEstimator):
         """Return what each part adds to the raw scores, and what comes of it: probabilities or standardised numbers."""
         self._check_predictable(data)
         if isinstance(self.model_, ViewModel) and (bare := self.model_.stripped(data)):
-            text = f"{bare} labelled instances of the fit are linked here and have no record in any source: give their"
-            cure = "records and links beside the new ones, for neighbours are predicted from those too."
-            warnings.warn(f"{text} {cure}", MissingColumnsWarning, stacklevel=3)
+            are, have = ("is", "has") if bare == 1 else ("are", "have")
+            who = f"{counted(bare, 'labelled instance')} of the fit"
+            text = f"{who} {are} linked here and {have} no record in any source"
+            cure = "give all records and links beside the new ones, for neighbours are predicted from those too."
+            warnings.warn(f"{text}: {cure}", MissingColumnsWarning, stacklevel=3)
         adds = self.model_.contributions(data)
         return adds, self.model_.fitted(data, self.graph_weights_, adds)
 
@@ -263,7 +266,7 @@ class _GBC(Tempering, BoostedEstimator):
         Warns
         -----
         MissingColumnsWarning
-            If labelled instances of the fit have links here and no record, as none had in the fit.
+            If labelled instances of the fit, even a single one, have links here and no record, which they had there.
         """
         _, fitted = self._explained(data)
         labels = self.scale_.labels(fitted)

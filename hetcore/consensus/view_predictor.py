@@ -57,15 +57,27 @@ class LabelMemory(Stored):
     fold : (l,) int64
     working : (l, k) float64
         The scores that their labels stand for, to their neighbours.
+    bare : (b,) int64 or None
+        Rows of those that no table had a record of; None in older files.
     """
 
     ids: pl.Series = declared(IDS)
     codes: NDArray[np.float64] = array("n k")
     fold: NDArray[np.int64] = array("n", np.int64, 0, 99)
     working: NDArray[np.float64] = array("n k")
+    bare: NDArray[np.int64] | None = array("b", np.int64, 0, optional=True)
 
     def _fault(self, sizes: dict[str, int]) -> str:
         return "" if len(self.ids) == sizes["n"] else "The model file does not remember one row for each of its ids"
+
+    def stripped(self, bare: NDArray[np.bool_], data: HetData) -> int:
+        """Return how many instances without a record, `bare` (n,), had one in the fit."""
+        place = positions(data.id_series, self.ids)[bare]
+        place = place[place >= 0]
+        if self.bare is None:
+            # a few may have had none in the fit either, of which the file does not know
+            return len(place) if len(place) >= SEEN_LACKING else 0
+        return int((~np.isin(place, self.bare)).sum())
 
     def of(self, data: HetData) -> tuple[KnownLabels, NDArray[np.float64]]:
         """Return the labels of the fit and their scores (n, k), by instance of any data."""
@@ -162,7 +174,8 @@ class ViewModel(Stored):
         """Return the model of a fit's state."""
         known, labels = state.problem.labelled, state.labels
         ids = state.problem.data.id_series.filter(pl.Series(known))
-        memory = LabelMemory(ids, labels.codes[known], labels.fold[known], state.working[known])
+        bare = np.flatnonzero(in_no_table(state.problem.data, state.columns.tables.names)[known])
+        memory = LabelMemory(ids, labels.codes[known], labels.fold[known], state.working[known], bare)
         return cls(
             scale=state.problem.scale,
             weights=state.weights,
@@ -181,9 +194,9 @@ class ViewModel(Stored):
         return self.columns.tables.names
 
     def stripped(self, data: HetData) -> int:
-        """Return how many labelled instances of the fit have a link in some data and no record, which none was without.
+        """Return how many labelled instances of the fit have a link in some data and no record, which they had there.
 
-        0 where the fit had such ones, or none could be told apart from a few.
+        0 where many of the fit lacked one.
         """
         names, lacked = self.source_names, self.columns.lacked
         # of a source that nearly each labelled instance had
@@ -193,8 +206,7 @@ class ViewModel(Stored):
         for name in self.graph_weights:
             if name in data.graphs:
                 linked |= data.graphs[name].degree > 0
-        bare = linked & in_no_table(data, names) & (positions(data.id_series, self.memory.ids) >= 0)
-        return int(bare.sum()) if bare.sum() >= SEEN_LACKING else 0
+        return self.memory.stripped(linked & in_no_table(data, names), data)
 
     def contributions(self, data: HetData) -> list[NDArray[np.float64]]:
         """Return what each table, then each graph, adds to the raw score, (n, K) each."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import polars as pl
 import pytest
@@ -9,6 +11,7 @@ from numpy.testing import assert_array_equal
 
 import hetcore as hc
 from hetcore.errors import DataError, MissingColumnsWarning
+from hetcore.model_files import load, save
 from tests.consensus.test_consensus import TASKS
 
 N = 40
@@ -227,3 +230,21 @@ def test_new_rows_linked_to_known_ones_without_records_are_predicted_from_what_i
     with pytest.warns(MissingColumnsWarning, match="labelled instances of the fit are linked here and have no record"):
         partly = error(alone)
     assert error(whole) < 0.5 and partly < 0.6 * error(unlinked)
+
+
+def test_a_single_known_row_without_its_record_is_warned_of_unless_it_had_none_in_the_fit(tmp_path):
+    rng = np.random.default_rng(0)
+    ids, x = [f"k{i}" for i in range(60)], rng.normal(size=60)
+    table = pl.DataFrame({"id": ids[:-1], "x": x[:-1]})  # the last is linked alone
+    links = [(ids[i], ids[i - 1]) for i in range(60)]
+    given = hc.HetData({"t": table}, {"g": graph(links)}, (ids, x))
+    fitted = hc.GBCRegressor(n_iterations=2).fit(given)
+    save(fitted, tmp_path / "model")
+    new = pl.DataFrame({"id": ["new"], "x": [0.1]})
+    for model in (fitted, load(tmp_path / "model")):
+        with pytest.warns(MissingColumnsWarning, match="1 labelled instance of the fit is linked here and has no"):
+            model.predict(hc.HetData({"t": new}, {"g": graph([("new", "k0")])}))
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", MissingColumnsWarning)
+            model.predict(given)
+            model.predict(hc.HetData({"t": new}, {"g": graph([("new", ids[-1])])}))
