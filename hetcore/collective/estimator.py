@@ -121,9 +121,9 @@ class Collective(BoostedEstimator):
         Raises
         ------
         ParameterError
-            If a parameter is outside its domain.
+            If a parameter is outside its domain, or `graph` is no name or list of names, or is empty.
         DataError
-            If there is nothing to learn from, or no such graph.
+            If there is nothing to learn from, no graph to infer along, or none of a name that is given.
         """
         callbacks = as_callbacks(callbacks)
         # whoever watches wants a prediction at each stage; else only the last one is inferred
@@ -154,15 +154,20 @@ class Collective(BoostedEstimator):
         return params
 
     def _chosen_graphs(self, data: HetData, graph: Any) -> dict[str, Any]:
-        names = data.graph_names if graph is None else [graph] if isinstance(graph, str) else list(graph)
+        given = isinstance(graph, Iterable) and not isinstance(graph, str)
+        names = data.graph_names if graph is None else list(graph) if given else [graph]
+        if not all(isinstance(name, str) for name in names):
+            raise ParameterError(f"graph={quoted(graph)} must be the name of a graph, a list of names or None for all.")
         strange = [name for name in names if name not in data.graphs]
         if strange:
             raise DataError(
                 f"There is no graph {quoted(strange[0])} among {listed(data.graph_names)}: name one of them."
             )
         if not names and self._needs_graphs:
-            why = "the data have none: give HetData one" if graph is None else f"graph={graph!r} leaves none: name one"
-            raise ParameterError(f"{type(self).__name__} infers along graphs, and {why}.")
+            what = f"{type(self).__name__} infers along graphs, and"
+            if graph is None:
+                raise DataError(f"{what} the data have none: give HetData one.")
+            raise ParameterError(f"{what} graph={quoted(graph)} leaves none: name one.")
         return {name: data.graphs[name] for name in names}
 
     @property

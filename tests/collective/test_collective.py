@@ -325,11 +325,24 @@ def test_parameters_outside_their_domain_are_refused(planted, params, words):
         hc.MGBRegressor(**params).fit(planted[0])
 
 
+@pytest.mark.parametrize(
+    "graph, words",
+    [
+        (5, "graph=5 must be the name of a graph"),
+        ([["g"]], "must be the name of a graph"),
+        ([], r"graph='\[\]' leaves none|graph=\[\] leaves none"),
+    ],
+)
+def test_graphs_that_are_no_names_are_refused(planted, graph, words):
+    with pytest.raises(hc.ParameterError, match=words):
+        small(hc.MGBRegressor).fit(planted[0], graph=graph)
+
+
 def test_what_cannot_be_learned_from_is_refused(planted):
     data, y, _ = planted
     with pytest.raises(hc.DataError, match="There is no graph 'nope'"):
         small(hc.MGBRegressor).fit(data, y, graph="nope")
-    with pytest.raises(hc.ParameterError, match="the data have none: give HetData one"):
+    with pytest.raises(hc.DataError, match="the data have none: give HetData one"):
         small(hc.MGBRegressor).fit(data.select(graphs=[]), y)
     with pytest.raises(hc.DataError, match="fit takes a HetData"):
         small(hc.MGBRegressor).fit(y)
