@@ -161,9 +161,15 @@ def read_data(folder: str | os.PathLike[str]) -> HetData:
     Raises
     ------
     DataError
-        If the folder does not hold such data, or a file is not what was written.
+        If there is no such folder, it does not hold such data, or a file is not what was written.
     """
     folder = Path(folder)
+    if not folder.is_dir():
+        raise DataError(
+            f"{folder} is a file: give the folder of data that write_data wrote, unpacked."
+            if folder.exists()
+            else f"There is no folder {folder}: correct the path."
+        )
     try:
         facts = json.loads((folder / FACTS).read_text(encoding="utf-8"))
         if facts["format"] != FORMAT:

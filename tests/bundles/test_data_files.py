@@ -109,3 +109,11 @@ def test_anything_else_is_refused_in_a_sentence(case, tmp_path):
     with pytest.raises(hc.DataError, match=words) as caught:
         hc.read_data(tmp_path)
     assert "\n" not in str(caught.value) and str(caught.value).endswith(".")
+
+
+def test_a_path_that_is_no_folder_is_not_taken_for_damaged_data(tmp_path):
+    with pytest.raises(hc.DataError, match=r"There is no folder .*nope.zip: correct the path\."):
+        hc.read_data(tmp_path / "nope.zip")
+    (tmp_path / "data.zip").write_bytes(b"PK")
+    with pytest.raises(hc.DataError, match=r"data.zip is a file: give the folder of data that write_data wrote"):
+        hc.read_data(str(tmp_path / "data.zip"))
