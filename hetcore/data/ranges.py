@@ -143,6 +143,9 @@ def shifted_columns(known: Ranges, source: Any) -> tuple[dict[str, list[float]],
     given = given | table_ranges(source.read(other), dict.fromkeys(other, "real")) if other else given
     far, new = {}, {}
     for name, before in known.items():
+        # categories of a column that had no value in training either
+        if isinstance(before, dict) and not before["levels"]:
+            continue
         if source.missing.get(name) == 1 and source.n_rows >= MANY:
             new[name] = None
         elif isinstance(before, list):

@@ -99,6 +99,11 @@ def test_columns_of_which_many_values_can_not_be_read_and_empty_ones_are_warned_
         model.predict(hc.HetData({"s": empty}))
     # of a few rows none may have one
     model.predict(hc.HetData({"s": empty.head(9)}))
+    # nor is a column missed that never had one
+    never = table.with_columns(c=pl.lit(None, pl.String))
+    hc.GBCRegressor(n_iterations=2, base_learner="kernel").fit(
+        hc.HetData({"s": never}, target=(table["id"], table["x"]))
+    ).predict(hc.HetData({"s": never.head(30)}))
     # who takes a column for numbers on purpose has been told what is none
     with pytest.warns(MissingColumnsWarning, match="50%"):
         model.predict(hc.HetData({"s": table.with_columns(x=pl.Series(text))}))
