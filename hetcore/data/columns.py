@@ -65,10 +65,34 @@ def as_table(data: Any) -> Any:
         return pl.from_pandas(data, include_index=named)
     except ImportError:  # no pyarrow: text by Python's objects
         data = data.reset_index() if named else data
-        return pl.DataFrame([as_column(data[name]).alias(str(name)) for name in data.columns])
+        columns = {str(name): as_column(data[name]) for name in data.columns}
+        if mixed := [name for name, column in columns.items() if isinstance(column, list)]:
+            raise DataError(_unread(mixed[0], "values of several types")) from None
+        return pl.DataFrame([column.alias(name) for name, column in columns.items()])
     except _NO_TABLE as error:
-        reason = " ".join(str(error).split())[:120]
-        raise DataError(f"The pandas table is no table of polars ({reason}): make each column one type.") from None
+        raise DataError(_first_unread([data.index.to_frame(index=False)] * named + [data], error)) from None
+
+
+def _first_unread(tables: list[Any], error: Exception) -> str:
+    """Return a sentence that names the first column of tables of pandas that polars does not take."""
+    for table in tables:
+        for name in table.columns:
+            try:
+                pl.from_pandas(table[name])
+            except _NO_TABLE as why:
+                if type(table[name].dtype).__name__ == "SparseDtype":
+                    return f"Column {quoted(str(name))} of the pandas table is sparse: give its .sparse.to_dense()."
+                return _unread(str(name), why)
+    return f"The pandas table is no table of polars ({_short(error)}): make each column one type."
+
+
+def _unread(name: str, why: Any) -> str:
+    where = f"Column {quoted(name)} of the pandas table can't be read ({_short(why)})"
+    return f"{where}: give it numbers alone, text alone or dates alone."
+
+
+def _short(why: Any) -> str:
+    return " ".join(str(why).split())[:120]
 
 
 def _with_categories(data: Any) -> Any:
@@ -94,7 +118,7 @@ def _from_arrow(data: Any) -> pl.DataFrame:
     try:
         table = pl.DataFrame(data)
     except (*_NO_TABLE, pl.exceptions.PanicException) as error:
-        what = f"{type(data).__name__} is no table of polars ({' '.join(str(error).split())[:120]})"
+        what = f"{type(data).__name__} is no table of polars ({_short(error)})"
         raise DataError(f"The {what}: give a polars DataFrame.") from None
     return table
 

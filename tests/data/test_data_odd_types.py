@@ -110,3 +110,25 @@ def test_a_table_of_labels_is_no_array_of_them(kind):
     data = hc.HetData(sources={"x": pl.DataFrame({"id": ["a", "b"], "x": [1.0, 2.0]})}, target=None)
     with pytest.raises(DataError, match=r"^The labels have the columns 'id', 'y': labels as a table are the"):
         data.with_target(kind({"id": ["a", "b"], "y": [1.0, 2.0]}))
+
+
+BAD = {
+    "types": ([1, "u", 2.5], r"can't be read \(.*\): give it numbers alone, text alone or dates alone"),
+    "complex": ([1j, 2, 3], r"can't be read \(.*\): give it numbers alone"),
+    "sparse": (pd.arrays.SparseArray([0.0, 0.0, 1.0]), r"is sparse: give its \.sparse\.to_dense\(\)"),
+}
+
+
+@pytest.mark.parametrize("bad", BAD)
+def test_a_column_of_pandas_that_is_none_of_polars_is_named(bad):
+    values, words = BAD[bad]
+    table = pd.DataFrame({"id": ["a", "b", "c"], "x": [1.0, 2.0, 3.0], bad: values, "last": [1, "x", 2]})
+    with pytest.raises(DataError, match=f"^Source 't': Column '{bad}' of the pandas table {words}[^\n]*\\.$"):
+        hc.HetData({"t": table})
+
+
+def test_mixed_ids_of_a_table_of_pandas_are_named():
+    mixed = pd.DataFrame({"x": [1.0, 2.0], "id": [1, "a"]})
+    for table in (mixed, mixed.set_index("id")):
+        with pytest.raises(DataError, match="Column 'id' of the pandas table can't be read"):
+            hc.HetData({"t": table})

@@ -195,7 +195,7 @@ def test_small_arrays_and_text_become_tables():
         (["a"], pl.DataFrame(), "The table has no column"),
         (["a"], pl.DataFrame({"s": [{"a": 1}]}), "None of the columns can be used: column 's': its type Struct"),
         (["a"], pl.LazyFrame({"x": [1]}), r"call .collect\(\) first"),
-        (["a", "b"], pd.DataFrame({"x": [1, "b"]}), "The pandas table is no table of polars"),
+        (["a", "b"], pd.DataFrame({"x": [1, "b"]}), "Column 'x' of the pandas table can't be read"),
         (["a"], scipy.sparse.csr_array(np.eye(1)), r"call .toarray\(\) first"),
         (["a"], [[1, 2]], "of type list"),
         (["a"], np.array([[1j]]), "complex128"),

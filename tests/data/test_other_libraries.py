@@ -109,6 +109,8 @@ def test_pandas_without_pyarrow(monkeypatch):
 
     monkeypatch.setattr(pl, "from_pandas", missing)
     assert hc.HetData({"one": table}).digest() == hc.HetData({"one": table.set_index("id")}).digest() == expected
+    with pytest.raises(hc.DataError, match="Column 'mixed' of the pandas table can't be read"):
+        hc.HetData({"one": table.assign(mixed=[1, "u", 2.5])})
 
 
 def test_numbers_that_speak_arrow_are_not_copied_and_the_source_shares_them():
