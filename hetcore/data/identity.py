@@ -8,6 +8,7 @@ empty text are missing ids.
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any
@@ -206,8 +207,8 @@ def _are_large(values: NDArray[np.float64], rows: list[int]) -> bool:
 def _as_series(values: Any) -> tuple[pl.Series, int, str]:
     """Return the ids as a Series, how many of them are not text, and the name of their type."""
     values = as_column(values)
-    if isinstance(values, np.ndarray) and values.dtype.kind in "iufb" and values.ndim == 1:
-        values = pl.Series("id", values)
+    if isinstance(values, np.ndarray) and values.dtype.kind in "iufbM" and values.ndim == 1:
+        values = pl.Series("id", _in_unit_of_polars(values) if values.dtype.kind == "M" else values)
     if isinstance(values, pl.Series):
         # NaN is how floats say null
         values = values.fill_nan(None) if values.dtype.is_float() else values
@@ -229,11 +230,19 @@ def _as_series(values: Any) -> tuple[pl.Series, int, str]:
     return texts, len(others), type(others[0]).__name__ if others else "str"
 
 
+def _in_unit_of_polars(moments: NDArray[np.datetime64]) -> NDArray[np.datetime64]:
+    """Return moments in a unit that polars has; what says no time of day is a date."""
+    unit, _ = np.datetime_data(moments.dtype)
+    own = "D" if unit in ("Y", "M", "W", "D") else "ms" if unit in ("h", "m", "s", "ms", "generic") else unit
+    return moments.astype(f"datetime64[{own}]")
+
+
 def is_missing(value: Any) -> bool:
     """Tell whether a value of a list is None, NaN, or what pandas writes for them among objects: NA and NaT."""
     if value is None or type(value).__name__ in ("NAType", "NaTType"):
         return True
-    return isinstance(value, float | np.floating | Decimal) and bool(value != value)
+    # the only values that are not themselves: NaN and NaT
+    return isinstance(value, float | np.floating | Decimal | np.datetime64) and bool(value != value)
 
 
 def _id_text(value: Any) -> str | None:
@@ -248,6 +257,11 @@ def _id_text(value: Any) -> str | None:
     if isinstance(value, float | np.floating):
         dtype = pl.Float32 if isinstance(value, np.float32) else pl.Float64
         return float_texts(pl.Series([float(value)], dtype=dtype), "ids")[0]
+    if isinstance(value, np.datetime64):
+        return _as_text(_as_series(np.array([value]))[0])[0]
+    # as polars writes them, in nanoseconds where pandas has some
+    if isinstance(value, dt.date):
+        return _without_zeros(pl.Series([str(value)]))[0]
     raise DataError(f"The id {quoted(value)} of type {type(value).__name__} is neither text nor number: make it text.")
 
 
@@ -264,12 +278,19 @@ def _as_text(series: pl.Series) -> pl.Series:
     dtype = series.dtype
     if dtype.is_float():
         return float_texts(series, "ids")
+    unfit = DataError(f"Ids of type {dtype} can't be used: convert the id column to text.")
     if dtype.is_nested() or dtype in (pl.Binary, pl.Object) or dtype == pl.Duration:
-        raise DataError(f"Ids of type {dtype} can't be used: convert the id column to text.")
-    texts = series.cast(pl.String)
-    if dtype != pl.Datetime:
-        return texts
-    # the same moment in microseconds and in nanoseconds, as pandas has it, is the same id
+        raise unfit
+    try:
+        texts = series.cast(pl.String)
+    # of a type of another library, such as the periods of pandas
+    except pl.exceptions.PolarsError:
+        raise unfit from None
+    return _without_zeros(texts) if dtype == pl.Datetime else texts
+
+
+def _without_zeros(texts: pl.Series) -> pl.Series:
+    """Return moments without zeros at the end: in microseconds or nanoseconds, as pandas has it, it is the same id."""
     return texts.str.replace(r"(\.\d*?)0+($|[+-])", "$1$2").str.replace(r"\.($|[+-])", "$1")
 
 

@@ -24,6 +24,40 @@ def test_moments_in_other_units_are_the_same_ids(zone):
     assert data.ids.tolist() == [f"2020-01-{at}{end}" for at in ("01 12:00:00", "02 00:00:00", "01 12:00:05.12")]
 
 
+FORMS = {
+    "index": lambda times: times,
+    "list": list,
+    "list of datetime": lambda times: times.to_pydatetime().tolist(),
+    "array": lambda times: times.to_numpy(),
+    "list of datetime64": lambda times: list(times.to_numpy()),
+    "objects": lambda times: np.array(list(times), object),
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("zone", [None, "UTC", "Asia/Tokyo"])
+def test_moments_are_the_same_ids_in_whichever_form(form, zone):
+    if zone and form == "list of datetime64":
+        pytest.skip("NumPy has no time zones")
+    times = pd.DatetimeIndex([*MOMENTS, pd.NaT]).tz_localize(zone)
+    expected = hc.Source(pd.Series(times), np.ones((4, 1))).ids.tolist()
+    assert expected[0].startswith("2020-01-01 12:00:00") and len(expected) == 3
+    assert hc.Source(FORMS[form](times), np.ones((4, 1))).ids.tolist() == expected
+    assert hc.Source([*FORMS[form](times), "a"], np.ones((5, 1))).ids.tolist() == [*expected, "a"]
+
+
+def test_dates_and_moments_of_other_units_are_ids_as_those_of_a_column():
+    days = [dt.date(2020, 1, 1), dt.date(2020, 1, 2)]
+    for given in (days, pl.Series(days), np.array(days, "datetime64[D]")):
+        assert hc.Source(given, np.ones((2, 1))).ids.tolist() == ["2020-01-01", "2020-01-02"]
+    for unit in ("h", "s", "ms", "ns"):
+        assert hc.Source(np.array(days, f"datetime64[{unit}]"), np.ones((2, 1))).ids[0] == "2020-01-01 00:00:00"
+    fine = pd.DatetimeIndex(["2020-01-01 00:00:00.000000030"])
+    assert hc.Source(fine, np.ones((1, 1))).ids.tolist() == ["2020-01-01 00:00:00.00000003"]
+    with pytest.raises(DataError, match=r"^Ids of type .* can't be used: convert the id column to text\.$"):
+        hc.Source(pd.Series(pd.period_range("2020", periods=2, freq="M")), np.ones((2, 1)))
+
+
 def test_what_pandas_writes_for_missing_is_no_class_and_no_id():
     for labels in (pd.array([True, None, False], "boolean"), [True, pd.NA, False], [True, pd.NaT, False]):
         assert hc.HetData({"t": TABLE}, target=(["a", "b", "c"], labels)).y.tolist() == ["true", None, "false"]
