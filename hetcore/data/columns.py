@@ -10,6 +10,7 @@ can't hold.
 from __future__ import annotations
 
 import re
+import sys
 from typing import Any
 
 import numpy as np
@@ -140,6 +141,9 @@ def as_column(values: Any) -> Any:
     """Return a column of another library as one of polars or, of mixed types, as a list; anything else as it is."""
     values = unmasked(values)
     values = values.to_native() if hasattr(values, "__narwhals_series__") else values
+    # an array or an index of categories: as a list, those of numbers would be numbers
+    if type(getattr(values, "dtype", None)).__name__ == CATEGORICAL and not hasattr(values, "index"):
+        values = sys.modules["pandas"].Series(values)
     if isinstance(values, pl.Series) or not _is_foreign(values):
         return values
     if not _is_pandas(values):

@@ -100,6 +100,14 @@ def test_ranges_of_pandas_cut_are_categories():
     assert data.y.tolist() == ["(0, 2]", "(2, 4]", None]
 
 
+def test_categories_of_numbers_are_classes_in_whichever_form():
+    pd = pytest.importorskip("pandas")
+    given = pd.Categorical([1, 2, None])
+    for labels in (pd.Series(given), given, pd.CategoricalIndex(given)):
+        data = hc.HetData({"t": plain()}, target=(IDS, labels))
+        assert data.target_kind == "classification" and data.y.tolist() == ["1", "2", None]
+
+
 def test_pandas_without_pyarrow(monkeypatch):
     table = pandas_frame()
     expected = hc.HetData({"one": plain()}).digest()
