@@ -74,8 +74,8 @@ def warn_of_precision(X: NDArray, names: Sequence[str] | None) -> None:
 
 
 def check_coverage(coverage: float) -> None:
-    """Raise ParameterError unless a coverage is in (0, 1)."""
-    if not 0.0 < coverage < 1.0:
+    """Raise ParameterError unless a coverage is a number in (0, 1)."""
+    if not (finite(coverage) and 0.0 < coverage < 1.0):
         raise ParameterError(f"coverage={coverage!r} must be in (0, 1): 0.9 holds nine labels in ten.")
 
 

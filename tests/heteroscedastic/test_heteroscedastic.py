@@ -146,6 +146,9 @@ def test_intervals_hold_what_they_say(fitted, noisy):
         assert abs(((low <= y[1000:]) & (y[1000:] <= high)).mean() - coverage) < 0.05
     with pytest.raises(hc.ParameterError, match=r"coverage=1.0 must be in \(0, 1\)"):
         fitted.predict_interval(X, 1.0)
+    for several in ([0.5, 0.9], "0.9", None, float("nan")):
+        with pytest.raises(hc.ParameterError, match=r"must be in \(0, 1\): 0.9 holds nine labels in ten"):
+            fitted.predict_interval(X, several)
 
 
 def test_deviation_from_rows_left_out_is_wider_than_from_training_rows(noisy):
