@@ -2,8 +2,8 @@
 
 Text stays as it is, so "001" is not "1". Whole numbers become their decimal text, other numbers the shortest text that
 reads back equal, value by value: 1.0 is "1" whatever stands in the other rows. A moment is written without zeros at the
-end of its seconds. Numbers held as floats are exact below 2^53 only, and refused from there. A null, a NaN and the
-empty text are missing ids.
+end of its seconds, a date as its day. Numbers held as floats are exact below 2^53 only, and refused from there. A null,
+a NaN and the empty text are missing ids.
 """
 
 from __future__ import annotations
