@@ -105,7 +105,8 @@ def validated(estimator: Any, X: ArrayLike, *y: ArrayLike, **checks: Any) -> Any
     try:
         found = validate_data(estimator, unmasked(X), *(unmasked(each) for each in y), **checks)
     except TypeError as error:
-        raise DataTypeError(_no_numbers(X) or f"X or y can't be taken as they are: {error}") from None
+        found = _no_numbers(X) or _na_among_objects(X)
+        raise DataTypeError(found or f"X or y can't be taken as they are: {error}") from None
     except ValueError as error:
         if not str(error).startswith(("could not convert string", "setting an array element")):
             raise
@@ -178,6 +179,16 @@ def _no_numbers(X: ArrayLike) -> str:
             return f"{called} of X {MOMENTS}."
         # in the words that scikit-learn asks for
         return f"{called} of X has {quoted(str(wrong))}: an argument must be a string or a number, one in each cell."
+    return ""
+
+
+def _na_among_objects(X: ArrayLike) -> str:
+    """Return the sentence for the first column of objects with the NA of pandas, which is no float; "" for none."""
+    for place, dtype in enumerate(getattr(X, "dtypes", ())):
+        # nullable types of pandas are read, with NaN for their NA
+        objects = isinstance(dtype, np.dtype) and dtype.kind == "O"
+        if objects and any(type(each).__name__ == "NAType" for each in X.iloc[:, place]):
+            return f"The column {quoted(X.columns[place])} of X has NA among objects: give X.convert_dtypes()."
     return ""
 
 

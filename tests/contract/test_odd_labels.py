@@ -77,6 +77,9 @@ def test_text_among_numbers_is_refused_with_its_column(name, rows):
         _model(name).fit(table, y)
     with pytest.raises(hc.DataError, match=r"Column 3 of X has text, such as 'Oslo'"):
         _model(name).fit(table.to_numpy(), y)
+    gap = pd.DataFrame(X, columns=[f"x{k}" for k in range(X.shape[1])]).assign(gap=[pd.NA, *map(float, range(1, N))])
+    with pytest.raises(hc.DataError, match=r"The column 'gap' of X has NA among objects: give X.convert_dtypes\(\)\."):
+        _model(name).fit(gap, y)
     if name in NUMBERS:
         for labels in (["a", "b"] * (N // 2), np.array(["a", "b"] * (N // 2), object)):
             with pytest.raises(hc.DataError, match="no numbers"):
