@@ -13,13 +13,14 @@ __all__ = ["Size", "domains", "modalities", "ratings", "tables"]
 
 
 class Size(NamedTuple):
-    """Rows of each table, columns of each, classes (0: numbers), links of a node, tables."""
+    """Rows of each table, columns of each, classes (0: numbers), links of a node, tables; columns all skewed or none."""
 
     n: int
     d: int
     n_classes: int = 0
     links: int = 0
     tables: int = 2
+    skewed: bool = False
 
 
 def _labels(n: int, n_classes: int, rng: np.random.Generator) -> np.ndarray:
@@ -28,14 +29,15 @@ def _labels(n: int, n_classes: int, rng: np.random.Generator) -> np.ndarray:
     return np.array([f"class {k}" for k in rng.integers(0, n_classes, n)])
 
 
-def _columns(n: int, d: int, rng: np.random.Generator) -> dict[str, np.ndarray]:
-    return {f"x{j}": rng.normal(size=n) for j in range(d)}
+def _columns(n: int, d: int, rng: np.random.Generator, skewed: bool = False) -> dict[str, np.ndarray]:
+    drawn = rng.lognormal if skewed else rng.normal
+    return {f"x{j}": drawn(size=n) for j in range(d)}
 
 
 def tables(size: Size) -> hc.HetData:
     """Return tables and a graph about the same instances, 70% of them with a label."""
     rng, ids = np.random.default_rng(0), np.array([f"i{k}" for k in range(size.n)])
-    sources = {f"s{s}": pl.DataFrame({"id": ids} | _columns(size.n, size.d, rng)) for s in range(size.tables)}
+    sources = {f"s{s}": pl.DataFrame({"id": ids} | _columns(size.n, size.d, rng, size.skewed)) for s in range(size.tables)}
     ends = rng.integers(0, size.n, (2, size.n * size.links))
     graphs = {"g": pl.DataFrame({"source": ids[ends[0]], "target": ids[ends[1]]})} if size.links else {}
     known = rng.random(size.n) < 0.7

@@ -375,7 +375,7 @@ def _weights_printed(state: Printed) -> dict[str, Any]:
     }
 
 
-@estimator(MemoryNeed(cell=70, record=14_300, score=175, link=2.7))
+@estimator(MemoryNeed(cell=100, record=14_300, score=175, link=2.7))
 class GBCRegressor(RegressorScore, _GBC, SeedAndThreads):
     """Gradient Boosting Consensus for numbers.
 
@@ -387,7 +387,7 @@ class GBCRegressor(RegressorScore, _GBC, SeedAndThreads):
     _task = "regression"
 
 
-@estimator(MemoryNeed(cell=70, record=14_300, score=175, link=2.7))
+@estimator(MemoryNeed(cell=100, record=14_300, score=175, link=2.7))
 class GBCClassifier(ClassifierScore, _GBC, SeedAndThreads):
     """Gradient Boosting Consensus for two or more classes, which are `classes_`, sorted.
 
