@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import datetime
+
 import numpy as np
 import polars as pl
 import pytest
@@ -79,3 +81,13 @@ def test_joins_count_matches_as_sets_do():
         assert row["matched"] == len(set(parts[row["part"]]) & set(parts[row["other"]])) and row["nearly"] == 0
         assert (row["ids"], row["other_ids"]) == (len(parts[row["part"]]), len(parts[row["other"]]))
     assert found.height == 6
+
+
+def test_columns_of_a_respelled_source_are_as_they_were_given():
+    """Dates are days since 1970 once they are read: read again, they would be mere numbers."""
+    days = [datetime.date(2015, 1, 1 + k) for k in range(6)]
+    table = pl.DataFrame({"id": [f"0{k}" for k in range(6)], "day": days, "x": range(6), "gone": [None] * 6})
+    plain, same = (HetData({"t": table}, spelling=ways).sources["t"] for ways in ([], ["zeros"]))
+    assert same.id_series.to_list() == list("012345")
+    assert same.moments == plain.moments == {"day"}
+    assert (same.guess, same.kinds, same.findings) == (plain.guess, plain.kinds, plain.findings)

@@ -133,7 +133,10 @@ def _respelled(source: Source, ways: tuple[str, ...]) -> Source:
     values = source.frame if source.array is None else source.array
     other = Source(respelled(source.id_series, ways), values, source.kinds)
     # what was found in the file as it was given stays said
-    other.n_given, other.findings = source.n_given, (*source.findings, *other.findings)
+    more = [finding for finding in other.findings if finding not in source.findings]
+    other.n_given, other.findings = source.n_given, (*source.findings, *more)
+    # plain values no longer show what they were given as
+    other.moments, other.guess = source.moments, dict(source.guess)
     return other
 
 
