@@ -12,13 +12,15 @@ from typing import NamedTuple
 import polars as pl
 
 from hetcore.data.identity import as_ids
-from hetcore.data.text import counted
+from hetcore.data.spelling import respelled
+from hetcore.data.text import counted, listed
 from studio.readers import domain_tables
 from studio.readers.columns import looks_like_id
 from studio.uploads import TABULAR, Upload
 
 __all__ = [
     "EACH", "Label", "domain_columns", "edge_lists", "first_row", "guess_ids", "guess_label", "guess_task",
+    "row_numbers",
 ]  # fmt: skip
 
 EACH = ""
@@ -32,6 +34,8 @@ _ENDS = 0.9
 """Share of a column's values that are ids of a table, where it holds ends of edges."""
 # The first values are enough for a share, and a list of edges can be long.
 _SAMPLE = 2_000
+_MUCH = 0.5
+"""Share of a column's values that another file has too, where both are ids of the same things."""
 
 
 class Label(NamedTuple):
@@ -57,7 +61,7 @@ def edge_lists(uploads: Sequence[Upload]) -> dict[str, bool]:
         By file name, whether its first row names the columns: it does unless both names are such ids too.
     """
     tables = {upload.name: upload.frame for upload in uploads if upload.role in TABULAR}
-    unique = {name: frame.select(list(_unique_columns(frame))) for name, frame in tables.items()}
+    unique = {name: frame.select(_unique_columns(frame)) for name, frame in tables.items()}
     found = {}
     for upload in (upload for upload in uploads if upload.role == "table" and _may_be_edges(upload.frame)):
         ends = [_ids(upload.frame[column].head(_SAMPLE)) for column in upload.frame.columns[:2]]
@@ -96,35 +100,93 @@ def domain_columns(uploads: Sequence[Upload]) -> list[str]:
     return domain_tables.shared_columns([upload.frame for upload in uploads if upload.role == "table"])
 
 
+class _Column(NamedTuple):
+    """A column that differs in every row: some of its values as text, in one spelling, and how many rows it has."""
+
+    values: set[str]
+    height: int
+    counts_rows: bool = False
+
+    def meets(self, other: _Column) -> bool:
+        """Tell whether any of the values are values of the other too."""
+        return not self.values.isdisjoint(other.values)
+
+    def is_of(self, other: _Column) -> bool:
+        """Tell whether at least about half of the values of the shorter are values of the other too."""
+        if not self.meets(other):
+            return False
+        # What samples of two columns in random order have in common, if the longer has all values of the shorter.
+        expected = len(self.values) * len(other.values) / max(self.height, other.height)
+        return len(self.values & other.values) >= _MUCH * expected
+
+
 def guess_ids(uploads: Sequence[Upload]) -> dict[str, tuple[str, str]]:
     """Return the id column of each table, and why it was taken."""
     tables = [upload for upload in uploads if upload.role in TABULAR]
     if domain_columns(uploads):
         return {upload.name: domain_tables.guess_id(upload.frame) for upload in tables}
-    unique = {upload.name: _unique_columns(upload.frame) for upload in tables}
-    nodes = [set(upload.frame["source"].head(_SAMPLE)) for upload in uploads if upload.role == "graph"]
-    nodes += [set(upload.frame["id"].head(_SAMPLE)) for upload in uploads if upload.role == "images"]
-    return {upload.name: _guess_id(upload, unique, nodes) for upload in tables}
+    unique = {upload.name: _id_columns(upload.frame) for upload in tables}
+    return {upload.name: _guess_id(upload, unique, _nodes(uploads)) for upload in tables}
 
 
-def _unique_columns(frame: pl.DataFrame) -> dict[str, set[str]]:
-    """Return the columns of text or whole numbers that differ in every row, with some of their values as text."""
+def row_numbers(uploads: Sequence[Upload], ids: Mapping[str, str]) -> str:
+    """Return a sentence if the ids of several tables look like row numbers that nothing confirms, else ""."""
+    tables = [upload for upload in uploads if upload.role in TABULAR and ids.get(upload.name)]
+    chosen = {upload.name: _id_columns(upload.frame.select(ids[upload.name])) for upload in tables}
+    found = [(file, column) for file, columns in chosen.items() for column in columns.values()]
+    counters = {file: column for file, column in found if column.counts_rows}
+    others = [*_nodes(uploads), *(column for file, column in found if file not in counters)]
+    if len(counters) < 2 or any(column.meets(other) for column in counters.values() for other in others):
+        return ""
+    files = listed(counters)
+    return f"The ids of {files} look like row numbers: choose other columns unless row 1 is the same thing in each."
+
+
+def _nodes(uploads: Sequence[Upload]) -> list[_Column]:
+    """Return some of the ids of each graph and of each zip of images."""
+    ends = {"graph": "source", "images": "id"}
+    found = [_texts(upload.frame[ends[upload.role]]) for upload in uploads if upload.role in ends]
+    return [_Column(values, len(values)) for values in found]
+
+
+def _texts(series: pl.Series) -> set[str]:
+    """Return some values as text, in one spelling."""
+    return set(respelled(as_ids(series.head(_SAMPLE))[0]))
+
+
+def _unique_columns(frame: pl.DataFrame) -> list[str]:
+    """Return the columns of text or whole numbers that differ in every row."""
     typed = [name for name, kind in frame.schema.items() if kind == pl.String or kind.is_integer()][:200]
-    full = [name for name in typed if frame[name].null_count() == 0 and frame[name].n_unique() == frame.height]
-    return {name: set(as_ids(frame[name].head(_SAMPLE))[0]) for name in full[:20]}
+    return [name for name in typed if frame[name].null_count() == 0 and frame[name].n_unique() == frame.height][:20]
 
 
-def _guess_id(upload: Upload, unique: Mapping[str, Mapping[str, set]], nodes: list[set]) -> tuple[str, str]:
-    others = {file: columns for file, columns in unique.items() if file != upload.name}
+def _id_columns(frame: pl.DataFrame) -> dict[str, _Column]:
+    names = _unique_columns(frame)
+    return {name: _Column(_texts(frame[name]), frame.height, _counts_rows(frame[name])) for name in names}
+
+
+def _counts_rows(series: pl.Series) -> bool:
+    """Tell whether values that differ in every row are the whole numbers from 0 or 1 on, in any order."""
+    numbers = series.cast(pl.Int64, strict=False)
+    return numbers.null_count() == 0 and numbers.min() in (0, 1) and numbers.max() - numbers.min() == len(series) - 1
+
+
+def _guess_id(
+    upload: Upload, unique: Mapping[str, Mapping[str, _Column]], nodes: Sequence[_Column]
+) -> tuple[str, str]:
+    others = [list(columns.values()) for file, columns in unique.items() if file != upload.name]
+    others += [[each] for each in nodes]
     found = []
-    for column, values in unique[upload.name].items():
-        sharing = [file for file, theirs in others.items() if any(values & other for other in theirs.values())]
-        score = (len(sharing) + sum(bool(values & known) for known in nodes), looks_like_id(column))
-        found.append((score, column, sharing))
+    for name, column in unique[upload.name].items():
+        sharing = sum(any(column.meets(other) for other in theirs) for theirs in others)
+        # Any two tables have row numbers in common, which need not number the same things.
+        telling = any(column.meets(each) for each in nodes) or not column.counts_rows
+        telling &= any(column.is_of(other) for theirs in others for other in theirs)
+        found.append(((telling, sharing, looks_like_id(name)), name))
     if found:
-        score, column, sharing = max(found, key=lambda entry: entry[0])  # the first of the best
-        shared = f", and shared with {counted(score[0], 'other file')}" if score[0] else ""
-        return column, f"different in every row{shared}"
+        (_, sharing, _), name = max(found, key=lambda entry: entry[0])  # the first of the best
+        shared = f", and shared with {counted(sharing, 'other file')}" if sharing else ""
+        return name, f"different in every row{shared}"
     named = next((column for column in upload.frame.columns if looks_like_id(column)), None)
     return (named, "named like an id") if named else (upload.frame.columns[0], "the first column")
 

@@ -58,6 +58,39 @@ def test_a_count_beside_whole_numbers_that_are_ids_is_no_edge():
     assert upload_schema.edge_lists([_read("films.csv", films), _read("prizes.csv", prizes)]) == {}
 
 
+PATIENTS = "row,patient_id,age\n" + "".join(f"{k},P{k:03d},{20 + k % 50}\n" for k in range(1, 61))
+LABS = "row;value;patient\n" + "".join(f"{k};{k % 7},5;p{7 * k % 61:03d}\n" for k in range(1, 51))
+
+
+def _ids_of(files):
+    return {name: column for name, (column, _) in upload_schema.guess_ids(files).items()}
+
+
+def test_row_numbers_are_no_ids_where_files_share_another_column_however_it_is_written():
+    files = [_read("patients.csv", PATIENTS), _read("labs.csv", LABS)]
+    assert _ids_of(files) == {"patients.csv": "patient_id", "labs.csv": "patient"}
+    assert upload_schema.row_numbers(files, _ids_of(files)) == ""
+    sentence = upload_schema.row_numbers(files, dict.fromkeys(("patients.csv", "labs.csv"), "row"))
+    assert sentence.startswith("The ids of 'patients.csv', 'labs.csv' look like row numbers: ")
+
+
+def test_whole_numbers_from_one_are_ids_where_nothing_else_is_shared_and_a_graph_confirms_them():
+    def film(name):
+        return _read(f"{name}.csv", f"id,{name}\n" + "".join(f"{k},{name} {k // 2}\n" for k in range(1, 61)))
+
+    films, edges = [film("title"), film("review")], _read("g.csv", "source,target\n1,2\n2,60\n", "graph")
+    assert _ids_of(films) == {"title.csv": "id", "review.csv": "id"} == _ids_of([*films, edges])
+    assert upload_schema.row_numbers(films, _ids_of(films)) != ""
+    assert upload_schema.row_numbers([*films, edges], _ids_of(films)) == ""
+    assert upload_schema.row_numbers(films[:1], {"title.csv": "id"}) == ""
+
+
+def test_a_few_words_that_two_files_have_in_common_are_no_ids():
+    first = _read("a.csv", "id,name\n" + "".join(f"{k},a{k}\n" for k in range(1, 61)))
+    other = _read("b.csv", "id,word\n" + "".join(f"{k},{'b' if k > 1 else 'a'}{k}\n" for k in range(1, 61)))
+    assert _ids_of([first, other]) == {"a.csv": "id", "b.csv": "id"}
+
+
 def test_the_header_that_was_chosen_is_in_the_recipe_and_reads_the_same_edges():
     films, graph = _read("films.csv", FILMS), _read("pairs.csv", "a,b\n" + PAIRS, "graph", True)
     recipe = recipes.recipe_of([films, graph], {"films.csv": "film"}, None, None, {})

@@ -319,6 +319,8 @@ def _ids(uploads: Sequence[Upload]) -> dict[str, str]:
             f"Id column of {escape(upload.name)}", [*upload.frame.columns, *numbers], guess, f"id {upload.name}",
             format_func=lambda column: column or NUMBERED, help=f"Guessed {escape(guess or NUMBERED)}: {escape(why)}.",
         )  # fmt: skip
+    if sentence := upload_schema.row_numbers(uploads, chosen):
+        st.caption(f":material/info: {escape(sentence)}")
     return chosen
 
 
