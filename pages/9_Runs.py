@@ -9,6 +9,7 @@ import streamlit as st
 
 from hetcore.errors import DataError, ParameterError
 from studio import session
+from studio.jobs import manager
 from studio.runs import compare as run_compare
 from studio.runs import export, kept_files, reopening, restoring, store, table
 from studio.runs.run import Run
@@ -169,6 +170,8 @@ def delete(run: Run) -> None:
         st.markdown(f"Delete **{escape(table.label(run))}** for good, with its model and predictions?")
         if st.button("Yes, delete", type="primary", key=f"delete_{run.id}"):
             store.shared().delete(session.owner(), run.id)
+            # Else a link with its id would open it for as long as the manager keeps what it left.
+            manager.manager().forget(run.id, session.owner())
             done("Deleted.")
 
 
@@ -250,8 +253,9 @@ def curves_and_weights(runs: Sequence[Run]) -> None:
     # Of the data in use: those of other runs would have to be read for a colour.
     data = session.current().data
     data = data if all(run.digest == data.digest() for run in runs) else None
-    order = {"sources": data.source_names, "graphs": data.graph_names} if data else {"sources": (), "graphs": ()}
-    weights = {kind: run_compare.weights_figure(learned(kind == "graphs"), order[kind]) for kind in order}
+    # Graphs after sources, as in the colours of every page.
+    order = [*data.source_names, *data.graph_names] if data else ()
+    weights = {kind: run_compare.weights_figure(learned(kind == "graphs"), order) for kind in ("sources", "graphs")}
     # Most methods weigh sources or graphs, few both.
     weights = {kind: figure for kind, figure in weights.items() if figure}
     # Without weights the curves have the whole width.

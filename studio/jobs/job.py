@@ -392,6 +392,13 @@ class Jobs:
             job.message = f"Nobody watched this run for {idle / 60:.0f} minutes, so it was stopped."
         return [job for job in unwatched if self.order(job, "stop")]
 
+    def forget(self, job: Job) -> bool:
+        """Forget a run, which ends if it goes on; return whether it ended by it, which a waiting one does."""
+        ended = self.order(job, "stop")
+        # A process that has it ends it without being found here.
+        del self._known[job.run_id]
+        return ended
+
     def forget_old(self) -> None:
         """Forget runs that ended long ago, and the oldest of too many or of too many bytes; never the last one."""
         now, limits, kept = self._clock(), self._limits, 0

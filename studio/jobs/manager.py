@@ -193,6 +193,18 @@ class Manager:
         """End the run after the round in progress, or at once if it waits; without effect on an ended run."""
         self.order(run_id, "stop", owner)
 
+    def forget(self, run_id: str, owner: str) -> None:
+        """Forget a run and what it left, and end it if it goes on; without effect unless the owner has such a run."""
+        with self.changed:
+            try:
+                job = self._jobs.find(run_id, owner)
+            except UnknownRunError:
+                return
+            ended = self._jobs.forget(job)
+            self.changed.notify_all()
+        if ended:
+            self._report_end(job)
+
     def runs(self, owner: str) -> list[Status]:
         """Return where the owner's runs stand, newest first, without counting as watching them."""
         with self.changed:

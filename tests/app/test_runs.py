@@ -9,8 +9,13 @@ import polars as pl
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from hetcore.data import HetData
+from studio.jobs import manager
+from studio.jobs.job import Job, TrainingTask
+from studio.runs import compare as run_compare
 from studio.runs import reopening, store, table
 from studio.runs.run import Run
+from studio.session import Current
 from tests.jobs.running import PATIENCE
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -96,6 +101,17 @@ def test_a_run_is_deleted_after_a_question_and_the_others_stay(owner):
     assert [run.id for run in store.shared().list(owner)] == [old] and new != old
 
 
+def test_a_run_that_is_deleted_is_not_opened_by_its_link_either(owner):
+    run_id = stored(owner)
+    job = Job(run_id, owner, TrainingTask("GBCClassifier", PARAMS, None), paused=False, last_seen=0.0, state="finished")
+    manager.manager().restore(job)
+    app = opened(owner)
+    assert manager.manager().status(run_id, owner).state == "finished"
+    button(app, "Yes, delete").click().run()
+    with pytest.raises(manager.UnknownRunError):
+        manager.manager().status(run_id)
+
+
 def test_two_runs_are_compared_by_settings_curves_weights_and_instances(owner):
     first, second = stored(owner, params={"lambda0": 2.0}), stored(owner, prediction="b")
     app = opened(owner, chosen_runs=[first, second])
@@ -116,6 +132,21 @@ def test_weights_of_sources_and_of_graphs_each_have_a_chart_of_their_own(owner):
     assert not app.exception
     titles = {f"##### Weights of {kind}, among themselves" for kind in ("sources", "graphs")}
     assert titles <= {each.value for each in app.markdown}
+
+
+def test_graphs_have_colours_of_their_own_beside_the_sources(owner, monkeypatch):
+    tables = {name: pl.DataFrame({"id": ["1", "2"], "x": [0.0, 1.0]}) for name in ("fou", "pix")}
+    data = HetData(tables, {"cites": pl.DataFrame({"source": ["1"], "target": ["2"]})})
+    results = {"scores": {}, "source_weights": {"fou": 0.4, "pix": 0.6}, "graph_weights": {"cites": 1.0}}
+    run = Run(owner, "Consensus", "GBCClassifier", "own", settings={}, results=results, digest=data.digest())
+    run_id = store.shared().add(run, None, None, None)
+    drawn = []
+    draws = run_compare.weights_figure
+    monkeypatch.setattr(run_compare, "weights_figure", lambda *given: drawn.append(draws(*given)) or drawn[-1])
+    app = opened(owner, chosen_runs=[run_id], uploaded=Current(data, "own", "", {}))
+    assert not app.exception
+    sources, graphs = ({*figure["data"][0]["marker"]["color"]} for figure in drawn[-2:])
+    assert (len(sources), len(graphs)) == (2, 1) and not sources & graphs
 
 
 def test_runs_of_different_methods_and_measures_are_compared_on_an_axis_each(owner):

@@ -211,3 +211,18 @@ def test_runs_of_others_are_unknown_and_ids_cannot_be_guessed(studio):
     assert studio.runs("nobody") == []
     for run_id in run_ids:
         ended(studio, run_id)
+
+
+def test_a_run_is_forgotten_by_its_owner_alone_and_ends_if_it_goes_on(studio):
+    done, going = (studio.submit(task(name, **more), "anna") for name, more in
+                   (("TinyRegressor", {"n_iterations": 1}), ("EndlessRegressor", {})))  # fmt: skip
+    ended(studio, done)
+    for run_id in (done, going):
+        studio.forget(run_id, "bob")
+        assert studio.status(run_id, "anna")
+        studio.forget(run_id, "anna")
+        with pytest.raises(UnknownRunError):
+            studio.result(run_id)
+    studio.forget(done, "anna")
+    # the worker is free again
+    assert ended(studio, studio.submit(task(n_iterations=1), "anna")).state == "finished"
