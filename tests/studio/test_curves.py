@@ -7,6 +7,7 @@ import pytest
 
 from hetcore.events import RoundEnd
 from studio.views.common import curves
+from studio.views.common.widgets_timeline import texts as timeline_texts
 
 
 def rounds(*weights):
@@ -27,6 +28,15 @@ def test_trainings_of_other_lengths_share_one_axis():
     np.testing.assert_array_equal(x, [1, 2, 3])
     np.testing.assert_array_equal(lines["short"], [1, np.nan, np.nan])
     np.testing.assert_array_equal(lines["long"], [1, 1 / 2, 1 / 3])
+
+
+def test_most_weight_is_the_number_that_the_chart_of_weights_ends_with_whatever_graphs_have():
+    (event,) = rounds({"a": 0.7, "b": 0.3})
+    event.detail["dealt"] = {"E": {"a": 0.2, "b": 0.3, "graph": 0.5}}
+    assert curves.heaviest(event) == ("a", 0.7)
+    assert timeline_texts({"one": [event]}) == ["most weight: a 0.70"]
+    drawn = {name: y[-1] for name, (_, y) in curves.by_name([event], lambda each: each.source_weights).items()}
+    assert drawn[curves.heaviest(event)[0]] == curves.heaviest(event)[1]
 
 
 def test_a_round_that_tells_nothing_is_left_out():

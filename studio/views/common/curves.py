@@ -56,14 +56,8 @@ def round_of(event: RoundEnd) -> float:
 
 
 def heaviest(event: RoundEnd) -> tuple[str, float]:
-    """Return the source or graph that has most of the consensus, and its part: of sources alone where no views are."""
-    parts: dict[str, float] = {}
-    for part in event.detail.get("dealt", {}).values():
-        for name, share in part.items():
-            parts[name] = parts.get(name, 0.0) + share
-    parts = parts or dict(event.source_weights)
-    name = max(parts, key=parts.__getitem__)
-    return name, parts[name]
+    """Return the source with most weight among the sources, and its weight, as the chart of weights draws it."""
+    return max(event.source_weights.items(), key=lambda item: item[1])
 
 
 def by_name(events: Sequence[RoundEnd], pick: Callable[[RoundEnd], Mapping[str, float]]) -> Curves:

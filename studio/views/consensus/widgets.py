@@ -27,7 +27,7 @@ WORST_FIRST = "Those predicted worst come first; type to search."
 """Of a list in the order of `wrong_first`."""
 LAST = "of the last round"
 """Begins the key of what is of the last round, which the page's style says while another is shown."""
-PART = "Its part of the consensus, which sources and graphs share; as printed, its weight among the sources."
+PART = "Its weight among the sources, as the chart of weights draws it."
 
 
 def figures_of(
