@@ -7,6 +7,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from studio.jobs import manager
+from studio.views.collective import widgets_graph
 from tests.jobs.running import PATIENCE
 
 ROOT = Path(__file__).parents[2]
@@ -94,6 +95,17 @@ def test_a_clicked_node_begins_a_field_of_its_own(page):
     page.session_state["node clicked"] = (3, None)  # a second click on it
     assert page.run().selectbox(key="node 3").value is None
     assert "Choose a node" in words(page)
+
+
+def test_a_node_after_a_training_says_that_the_inference_is_on_its_way(page, monkeypatch):
+    page = trained(page)
+    page.selectbox(key="node").set_value(page.selectbox(key="node").options[5]).run()
+    monkeypatch.setattr(widgets_graph, "_inferred", lambda *given: (None, True))
+    page.run()
+    assert not page.exception
+    assert "All are inferred together just now." in words(page) and "Train first" not in words(page)
+    monkeypatch.setattr(widgets_graph, "_inferred", lambda *given: (None, False))
+    assert "The inference failed: train again." in words(page.run())
 
 
 def test_edits_are_answered_taken_back_and_trained_again(page):

@@ -131,7 +131,8 @@ def _drawn(original: HetData, base: HetData, graph: str, trained: Mapping[str, T
         if place is not None:
             gone = any(str(base.ids[place]) in each.get("ids", ()) for each in log)
             before = first if new else None
-            node(base, edited, graph, place=place, model=model, now=now, first=before, hidden=gone)
+            states = {"hidden": gone, "pending": later}
+            node(base, edited, graph, place=place, model=model, now=now, first=before, **states)
     with left:
         _picture(edited, graph, places, drawing=drawing, place=place, model=model, now=now, moved=moved)
     bar(digest, base, edited, graph=graph, place=place, model=model, new=new)

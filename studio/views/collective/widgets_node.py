@@ -48,10 +48,12 @@ def node(
     now: Inference | None,
     first: Inference | None,
     hidden: bool,
+    pending: bool,
 ) -> None:
     """Show a node's prediction, how it moved over the sweeps, its neighbours and its features.
 
-    `hidden` says whether an edit hides its label; see `widgets_graph.network` for the others.
+    `hidden` says whether an edit hides its label, `pending` whether a worker still infers; see `widgets_graph.network`
+    for the others.
     """
     frame = None if model is None else model.result.predictions
     if frame is not None and now is not None:
@@ -65,7 +67,11 @@ def node(
     near = neighbours(edited, graph, place, frame)
     story, around, about = st.tabs(["Sweeps", f"Neighbours ({near.height})", "Features"])
     with story:
-        _sweeps(edited, place, near, now, first)
+        if model is not None and now is None:
+            words = "All are inferred together just now." if pending else "The inference failed: train again."
+            st.caption(words)
+        else:
+            _sweeps(edited, place, near, now, first)
     with around:
         if near.height:
             show_table(near, width="stretch", height=300)

@@ -34,7 +34,7 @@ AGAINST = ("rounds", "seconds")
 OTHER_LOSS = (FEATURES, BRANCHES)
 """Models that minimise another loss."""
 NOTES = {
-    "steps": "What the learner of a source counts in a round. Steps grow while what is left to learn shrinks.",
+    "steps": "What the learner of a source counts in a round; below zero it is taken the other way round.",
     "moved": "The same in the scores' own unit: how far a source changed them, after shrinkage.",
     "weights": "Each source's share in the fall of the log risk so far.",
     "error": "Share of rows predicted wrongly.",
