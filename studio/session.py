@@ -41,6 +41,8 @@ __all__ = [
     "folders",
     "forget_file",
     "keep_file",
+    "note",
+    "notes",
     "operations",
     "owner",
     "states",
@@ -67,6 +69,8 @@ CONTROLS = "control values"
 """In the session: values of controls by key, which outlive a switch of pages."""
 SHARES = "shares of labels"
 """In the session: keys of the controls that say how many of the labels train."""
+NOTES = "sentences about the address"
+"""In the session: the page, and what is to be said on it of its address until it or the data change, by what."""
 SESSION_BYTES = UPLOADS.session_bytes
 """Bytes of files that one session keeps."""
 
@@ -130,13 +134,13 @@ def _bring_back(name: str) -> None:
         use_kept(name)
     except (LookupError, DataError) as error:
         st.query_params.pop("data", None)
-        st.warning(f"{escape(error.args[0])} The opening example is shown.", icon=":material/cloud_off:")
+        note("data", f"{error.args[0]} The opening example is shown.")
 
 
 def _example(name: str) -> Current:
     """Return an example, the opening one and a sentence where it cannot be loaded."""
     if (failure := _failure(name)) is not None:
-        st.warning(escape(failure), icon=":material/cloud_off:")
+        note("data", failure)
         name = DEFAULT
     _remember(name)
     about = datasets.info(name)
@@ -170,6 +174,36 @@ def _name_in_url(name: str | None) -> None:
         st.query_params["data"] = name
 
 
+def note(about: str, sentence: str) -> None:
+    """Say a sentence about the address, now and in what is drawn after: the address that it is about is soon another.
+
+    An empty one takes back what was said about it.
+    """
+    _, kept = st.session_state.setdefault(NOTES, ("", {}))
+    kept.pop(about, None)
+    if sentence:
+        kept[about] = sentence
+        _draw_note(sentence)
+
+
+def notes(page: str) -> None:
+    """Begin a page with what is to be said of its address; that of another page is forgotten."""
+    before, kept = st.session_state.get(NOTES, ("", {}))
+    if before not in ("", page):
+        kept = {}
+    st.session_state[NOTES] = page, kept
+    for sentence in kept.values():
+        _draw_note(sentence)
+
+
+def _draw_note(sentence: str) -> None:
+    st.warning(escape(sentence), icon=":material/link_off:")
+
+
+def _forget_notes() -> None:
+    st.session_state.pop(NOTES, None)
+
+
 def use_example(name: str) -> None:
     """Use an example of `datasets` from now on, without operations.
 
@@ -180,6 +214,7 @@ def use_example(name: str) -> None:
     """
     datasets.info(name)
     leave_own()
+    _forget_notes()
     st.session_state["example"] = name
     st.query_params.from_dict({} if name == DEFAULT else {"data": name})  # the rest was about other data
 
@@ -205,6 +240,7 @@ def use_upload(recipe: Mapping[str, Any], files: Mapping[str, bytes], data: HetD
         data, title, story, recipe=dict(recipe), example=None, files=dict(files), kept=kept
     )
     st.session_state["operations"] = []
+    _forget_notes()
     _forget_shares()
     st.query_params.from_dict({"data": f"{OWN}{kept}"} if kept else {})  # the rest was about other data
 

@@ -24,7 +24,10 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
-__all__ = ["LONGEST", "ROUND", "SCHEMA", "SHOWN", "VIEW", "Limits", "address", "decode", "encode", "keep", "kept"]
+__all__ = [
+    "LONGEST", "ROUND", "SCHEMA", "SHOWN", "VIEW", "Limits", "address", "decode", "encode", "keep", "kept",
+    "taken",
+]  # fmt: skip
 
 SCHEMA = 1
 """Of kept states; one of a newer studio is not read."""
@@ -100,6 +103,11 @@ def decode(text: str, like: Any, limits: Limits | None = None) -> Any:
     except (ValueError, OverflowError, RecursionError):
         return None
     return text if limits.choices is None or text in limits.choices else None
+
+
+def taken(text: str, like: Any, value: Any) -> bool:
+    """Tell whether what an address says of a control is what `decode` made of it within the control's limits."""
+    return value is not None and decode(text, like) == value
 
 
 def _number(text: str, like: Any, limits: Limits) -> Any:

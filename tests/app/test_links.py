@@ -163,6 +163,38 @@ def test_a_run_of_other_data_is_not_shown():
     assert "live Consensus" not in other.session_state and "run" not in address(other)
 
 
+def warned(page):
+    return [each.value.replace("\\", "") for each in page.warning]
+
+
+def test_a_link_to_a_training_that_is_not_kept_says_so_until_one_is_begun():
+    page = opened(data="planted", run="nosuch")
+    sentence = "This training is not kept here any more: press Train to make it again."
+    assert warned(page) == warned(page.run()) == [sentence] and "run" not in address(page)
+    page.button(key="train").click().run()
+    manager.manager().wait(page.session_state["live Consensus"].runs["Consensus"], timeout=PATIENCE)
+    assert warned(page.run()) == []
+
+
+@pytest.mark.parametrize("name", ["2_Consensus.py", "3_Collective.py"])
+def test_the_sentence_about_an_unknown_example_stays_until_the_page_changes(name):
+    page = opened(name, data="nosuch")
+    (sentence,) = warned(page)
+    assert sentence.startswith("There is no example of the name in the address")
+    assert warned(page.run()) == [sentence]
+    assert warned(page.switch_page("pages/1_Data.py").run()) == []
+
+
+def test_values_of_a_link_that_cannot_be_taken_are_named():
+    page = opened(data="planted", sources='["nope"]', known="999", l0="-5", l1="0.4", noisy="zzz")
+    (sentence,) = warned(page)
+    assert sentence.startswith("Not as the link says, for that cannot be here: ")
+    for word in ("Sources", "Labels known, per cent", "λ0", "noisy"):
+        assert word.lower() in sentence.lower()
+    assert "λ1" not in sentence and warned(page.run()) == [sentence]
+    assert warned(opened(**address(page))) == []
+
+
 def test_what_is_shown_under_other_settings_says_so():
     page = opened(data="planted")
     page.button(key="train").click().run()

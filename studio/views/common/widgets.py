@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
+from studio import session
 from studio.jobs import manager
 from studio.messages import escape, number, shown
 from studio.runs import restoring
@@ -70,6 +71,7 @@ def frame(title: str) -> None:
     # Home has a heading of its own.
     if title != "Home":
         st.title(title)
+    session.notes(title)
 
 
 def _log_in() -> bool:

@@ -33,6 +33,8 @@ OWN_SHARE = 80
 """Per cent of one's own labels that train unless the person says otherwise."""
 NAMES, VALUES, LABELS = "control names", session.CONTROLS, "control labels"
 """In the session: names in the address of this page's controls, the value of every control there was, and labels."""
+REFUSED = "values that were not taken"
+"""In the session: names in the address of controls that could not be as it says."""
 OPTIONS = "options of controls"
 """In the session: what the choices of several offered when they were drawn last, by key."""
 PAGE, EARLIER, AT = "page of controls", "addresses before", "address written at"
@@ -102,6 +104,8 @@ def held(key: str, start: Any, limits: Limits | None = None, name: str = "") -> 
     if key not in st.session_state:
         asked = session.asked().get(name or key)
         value = None if asked is None else state.decode(asked, start, limits)
+        if asked is not None and not state.taken(asked, start, value):
+            st.session_state.setdefault(REFUSED, []).append(name or key)
         if value is None:
             value = _allowed(st.session_state.get(VALUES, {}).get(key), limits)
         st.session_state[key] = start if value is None else value
@@ -233,6 +237,7 @@ def address_values() -> dict[str, str]:
 def write(more: Mapping[str, str] | None = None) -> None:
     """Write the state of the page to its address, a long one under the id that it is kept by; hide what a presenter
     does not show. `more` is written beside it."""
+    _say_refused()
     present(st.session_state.get(NAMES, {}))
     wanted = address_values() | dict(more or {})
     # What belongs to the data and the runs stays legible in a short address too.
@@ -243,6 +248,13 @@ def write(more: Mapping[str, str] | None = None) -> None:
     if st.query_params.to_dict() != wanted:
         st.session_state[AT] = time.monotonic()
         st.query_params.from_dict(wanted)
+
+
+def _say_refused() -> None:
+    """Say which controls could not be as the address says."""
+    if names := st.session_state.pop(REFUSED, ()):
+        words = "; ".join(st.session_state.get(LABELS, {}).get(name, name) for name in dict.fromkeys(names))
+        session.note("controls", f"Not as the link says, for that cannot be here: {words}.")
 
 
 def presenter_link(base: str, values: dict[str, str]) -> None:

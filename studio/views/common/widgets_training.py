@@ -48,6 +48,10 @@ FIRST = 0.6
 """Seconds that a look at a training waits for its first round, or for its end after the last."""
 LESSON = "lesson"
 """Key of the choice of a lesson, which goes on while settings change."""
+RUN = "run"
+"""Of the sentences about the address: the one about the trainings that it names."""
+NOT_KEPT = "This training is not kept here any more: press Train to make it again."
+OF_OTHER_DATA = "This training is of other data: press Train for one of these."
 WAIT = "Press Train to follow the controls."
 Events = Mapping[str, Sequence[Any]]
 
@@ -114,17 +118,14 @@ class LiveTrainings:
         if self._state_key in st.session_state or not named:
             return
         labels, runs = st.query_params.get("labels", self.page).split("|"), named.split(",")
-        try:
-            known = [jobs.manager().task(run) for run in runs if _known(run, self._owner)]
-            tasks = [task for task in known if isinstance(task, jobs.TrainingTask)]
-            if len(tasks) < len(runs):
-                raise jobs.UnknownRunError("no training, or one that is not kept")
-            if any(task.digest != self.digest for task in tasks):
-                raise jobs.UnknownRunError("a run on other data")
-            settings = [Setting.of(task) for task in tasks]
-        except jobs.UnknownRunError:
+        known = [jobs.manager().task(run) for run in runs if _known(run, self._owner)]
+        tasks = [task for task in known if isinstance(task, jobs.TrainingTask)]
+        gone, other = len(tasks) < len(runs), any(task.digest != self.digest for task in tasks)
+        if gone or other:
             st.query_params.pop("run", None)
+            session.note(RUN, NOT_KEPT if gone else OF_OTHER_DATA)
             return
+        settings = [Setting.of(task) for task in tasks]
         own = all(_is_of(run, self._owner) for run in runs)
         given = dict(zip(labels, settings)), dict(zip(labels, runs))
         kept = _Kept(self._current.title, self.digest, *given, own=own, fresh=False)
@@ -277,6 +278,7 @@ class LiveTrainings:
         runs: dict[str, str] = {}
         # Of these the last round is looked at.
         session.tell_round(0)
+        session.note(RUN, "")
         within = session.folders()
         try:
             for label, setting in settings.items():
