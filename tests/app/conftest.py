@@ -48,4 +48,5 @@ def in_the_background(monkeypatch):
     made = MadeUp()
     monkeypatch.setattr(manager, "background", lambda: made)
     monkeypatch.setattr(without, "_kept", OrderedDict())
+    monkeypatch.setattr(without, "_shared", OrderedDict())
     return made

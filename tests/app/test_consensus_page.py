@@ -20,10 +20,14 @@ from tests.jobs.running import PATIENCE
 ROOT = Path(__file__).parents[2]
 
 
-@pytest.fixture
-def page():
+def opened():
     app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=PATIENCE).run()
     return app.switch_page("pages/2_Consensus.py").run()
+
+
+@pytest.fixture
+def page():
+    return opened()
 
 
 def _run(page):
@@ -215,6 +219,14 @@ def test_what_one_would_do_without_consensus_is_measured_once_for_the_same_label
     page = _trained_again(page, page.slider(key="known").set_value(50))
     assert len(in_the_background.tasks) == 2
     assert not page.exception
+
+
+@pytest.mark.slow
+def test_two_sessions_wait_for_one_comparison(page, in_the_background):
+    in_the_background.state = "running"
+    for each in (page, opened()):
+        assert "2 of 13 fits" in _words(_train(each.slider(key="rounds").set_value(5).run()))
+    assert len(in_the_background.tasks) == 1
 
 
 @pytest.mark.slow

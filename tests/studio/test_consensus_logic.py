@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from types import SimpleNamespace
 
 import numpy as np
@@ -199,3 +200,15 @@ def test_the_opening_example_shows_a_noisy_source_that_loses_its_weight_and_an_e
     assert last.source_weights[noise[0]] < 0.1 < min(w for n, w in last.source_weights.items() if n != noise[0])
     assert last.detail["metric"]["held_out"] < 0.75 * first
     assert max(abs(last.source_weights[n] - w) for n, w in events[0].source_weights.items()) > 0.025
+
+
+def test_sessions_that_ask_alike_share_one_comparison_until_the_last_leaves(monkeypatch):
+    monkeypatch.setattr(without, "_shared", OrderedDict())
+    begun = []
+
+    def asked(key, goes_on=True):
+        return without.share(key, lambda: begun.append(key) or f"run {len(begun)}", lambda run: goes_on)
+
+    assert [asked("a"), asked("a"), asked("b")] == ["run 1", "run 1", "run 2"]
+    assert [without.leave("a"), without.leave("a"), without.leave("a")] == [False, True, True]
+    assert asked("b", goes_on=False) == "run 3" and begun == ["a", "b", "b"]

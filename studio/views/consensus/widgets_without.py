@@ -31,6 +31,13 @@ def standing(status: Any) -> str:
     return "joining the tables; trainings go first" if begun else "its process is starting"
 
 
+def _goes_on(run: str) -> bool:
+    try:
+        return manager.background().status(run, watch=False).active
+    except manager.UnknownRunError:
+        return False
+
+
 class Without:
     """The best joined learner on the same labels, made once for each data set and choice of labels.
 
@@ -57,7 +64,8 @@ class Without:
         """Where the run for these labels stands, None without one."""
         run = self._runs.get(self.key)
         try:
-            return manager.background().status(run, self._owner) if run else None
+            # Whoever began it: sessions share what they ask for alike.
+            return manager.background().status(run) if run else None
         except manager.UnknownRunError:
             # A restarted studio knows nothing of it, and it begins anew.
             del self._runs[self.key]
@@ -68,7 +76,7 @@ class Without:
         if (known := without.kept(self.key)) is not None:
             return known
         status = self._status
-        result = None if status is None or status.active else manager.background().result(status.run_id, self._owner)
+        result = None if status is None or status.active else manager.background().result(status.run_id)
         if result is None or result.value is None:
             return None
         without.keep(self.key, result.value)
@@ -84,13 +92,23 @@ class Without:
         if without.kept(self.key) is not None or self._status is not None:
             return
         # Only one comparison a session: those of labels that are no longer chosen would run for nobody.
-        for run in [run for key, run in self._runs.items() if key != self.key]:
-            self._stop(run)
+        for key in [key for key in self._runs if key != self.key]:
+            if without.leave(key):
+                self._stop(self._runs[key])
+            del self._runs[key]
         arguments = {"data": self._data, "operations": self._operations}
         try:
-            self._runs[self.key] = manager.background().run_task(without.TASK, arguments, self._owner)
+            self._runs[self.key] = without.share(
+                self.key, lambda: manager.background().run_task(without.TASK, arguments, self._owner), _goes_on
+            )
         except ValueError as error:
             st.caption(escape(error))
+
+    def _is_own(self, run: str) -> bool:
+        try:
+            return bool(manager.background().status(run, self._owner, watch=False))
+        except manager.UnknownRunError:
+            return False
 
     def _stop(self, run: str) -> None:
         try:
@@ -133,7 +151,8 @@ class Without:
         with st.container(horizontal=True, vertical_alignment="center"):
             if status.active:
                 st.caption(f"{WHAT} is measured in the background: {standing(status)}.")
-                st.button("Stop comparing", key="stop_without", on_click=self._stop, args=(status.run_id,))
+                if self._is_own(status.run_id):
+                    st.button("Stop comparing", key="stop_without", on_click=self._stop, args=(status.run_id,))
                 return
             text = status.message if status.state == "failed" else f"{WHAT} was not measured."
             st.caption(escape(text))

@@ -6,7 +6,7 @@ import hashlib
 import json
 import threading
 from collections import OrderedDict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,13 +19,16 @@ from studio.messages import number
 from studio.views.common.paired import Paired, held_losses, paired
 
 __all__ = [
-    "TASK", "Compared", "chosen_among", "compared", "joined", "keep", "kept", "key_of", "level", "sentence", "verdict",
+    "TASK", "Compared", "chosen_among", "compared", "joined", "keep", "kept", "key_of", "leave", "level", "sentence",
+    "share", "verdict",
 ]  # fmt: skip
 
 TASK = "studio.views.consensus.without:joined"
 MOST_KEPT = 64
 """Comparisons that the studio remembers, each of a few kilobytes."""
 _kept: OrderedDict[str, dict[str, Any]] = OrderedDict()
+_shared: OrderedDict[str, tuple[str, int]] = OrderedDict()
+"""By key, the run that makes a comparison, and how many sessions have asked for it."""
 _keeping = threading.Lock()
 
 
@@ -49,6 +52,27 @@ def keep(key: str, found: dict[str, Any]) -> None:
         _kept[key] = found
         while len(_kept) > MOST_KEPT:
             _kept.popitem(last=False)
+
+
+def share(key: str, begin: Callable[[], str], goes_on: Callable[[str], bool]) -> str:
+    """Return the run that makes a comparison: one that another session began and that goes on, else a new one."""
+    with _keeping:
+        run, asking = _shared.pop(key, ("", 0))
+        if not run or not goes_on(run):
+            run, asking = begin(), 0
+        _shared[key] = run, asking + 1
+        while len(_shared) > MOST_KEPT:
+            _shared.popitem(last=False)
+        return run
+
+
+def leave(key: str) -> bool:
+    """Note that a session asks for a comparison no longer; return whether no other does."""
+    with _keeping:
+        run, asking = _shared.pop(key, ("", 0))
+        if asking > 1:
+            _shared[key] = run, asking - 1
+        return asking <= 1
 
 
 def joined(
