@@ -38,30 +38,48 @@ from hetcore.schema import Array
 __all__ = ["HLR"]
 
 LEAST_DEVIATION = 1e-8  # of the largest
+VARIES = 1e-12  # of a column's mean: below it what varies is rounding
 
 
 @dataclass
 class Solution:
-    """The state of a fit, whose single round solves (2); `validation` are the columns and labels of rows to score."""
+    """The state of a fit, whose single round solves (2); `validation` are the columns and labels of rows to score.
 
-    columns: NDArray[np.float64]
+    `line` has the slopes and, last, the intercept.
+    """
+
+    X: NDArray[np.float64]
     y: NDArray[np.float64]
     roots: NDArray[np.float64]  # of the rows' weights
     validation: tuple[NDArray, NDArray] | None
+    with_intercept: bool
     line: NDArray[np.float64]
 
     def round(self) -> bool:
         """Solve (2); returns that nothing is left to do."""
+        shares = self.roots**2 / (self.roots**2).sum() if self.with_intercept else np.zeros(len(self.y))
+        centre, mean = shares @ self.X, float(shares @ self.y)
+        apart = self.X - centre
+        # in one unit and about their means, for moments in milliseconds leave no room for what varies
+        scale = np.abs(apart[self.roots > 0]).max(axis=0, initial=0.0)
+        varies = scale > VARIES * np.abs(centre)
+        scale = np.where(varies, scale, 1.0)
         # of the roots: least squares of weighted rows without squaring their condition
-        self.line = np.linalg.lstsq(self.columns * self.roots[:, None], self.y * self.roots, rcond=None)[0]
+        columns = np.where(varies, apart / scale, 0.0) * self.roots[:, None]
+        slopes = np.linalg.lstsq(columns, (self.y - mean) * self.roots, rcond=None)[0] / scale
+        self.line = np.append(slopes, mean - centre @ slopes)
         return True
+
+    def _missed(self, X: NDArray, y: NDArray) -> NDArray[np.float64]:
+        """Return the squared errors (m,) of some rows."""
+        return (y - X @ self.line[:-1] - self.line[-1]) ** 2
 
     def squares(self) -> dict[str, float]:
         """Return mean squared errors, weighted on the training rows."""
         weights = self.roots**2
-        found = {"train": float(weights @ (self.y - self.columns @ self.line) ** 2 / weights.sum())}
+        found = {"train": float(weights @ self._missed(self.X, self.y) / weights.sum())}
         if self.validation is not None:
-            found["held_out"] = float(((self.validation[1] - self.validation[0] @ self.line) ** 2).mean())
+            found["held_out"] = float(self._missed(*self.validation).mean())
         return found
 
 
@@ -143,17 +161,11 @@ class HLR(RegressorScore, RowsEstimator):
         X, y, weights = self._checked_rows(X, y, sample_weight)
         # relative to the largest, for only ratios of weights count
         roots = np.sqrt(weights / weights.max()) / _deviations(squared_errors, y.size)
-        validation = None
-        if (rows := self._rows_to_score(eval_set)) is not None:
-            validation = self._columns(rows[0]), rows[1]
-        columns = self._columns(X)
-        return Solution(columns, y, roots, validation, np.zeros(columns.shape[1]))
+        rows = self._rows_to_score(eval_set)
+        return Solution(X, y, roots, rows, self.fit_intercept, np.zeros(X.shape[1] + 1))
 
     def _start(self, problem: Solution) -> Solution:
         return problem
-
-    def _columns(self, X: NDArray) -> NDArray[np.float64]:
-        return np.column_stack([X, np.ones(len(X))]) if self.fit_intercept else X
 
     def _view(self, state: Solution) -> dict[str, Any]:
         losses = state.squares()
@@ -163,8 +175,7 @@ class HLR(RegressorScore, RowsEstimator):
     def _finish(self, state: Solution) -> None:
         if not np.isfinite(state.line).all():
             raise DataError("The columns or labels are so large or small that a coefficient overflows: rescale them.")
-        self.coef_ = state.line[: self.n_features_in_]
-        self.intercept_ = float(state.line[-1]) if self.fit_intercept else 0.0
+        self.coef_, self.intercept_ = state.line[:-1].copy(), float(state.line[-1])
         weights = state.roots**2
         self.instance_weights_ = weights / weights.mean()
 

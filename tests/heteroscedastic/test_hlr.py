@@ -70,3 +70,16 @@ def test_a_label_that_does_not_stray_is_met_exactly():
 def test_deviations_that_do_not_fit_are_refused(given, text):
     with pytest.raises(hc.DataError, match=text):
         hc.HLR().fit(np.eye(3), np.arange(3.0), squared_errors=given)
+
+
+@pytest.mark.parametrize("with_errors", [False, True])
+@pytest.mark.parametrize("far, unit", [(1e8, 1.0), (1.7e12, 1e10), (0.0, 1e-15)])
+def test_a_column_far_from_0_or_of_another_size_is_learned_as_if_it_were_not(far, unit, with_errors):
+    rng = np.random.default_rng(4)
+    X, noise = rng.normal(size=(400, 2)), 0.1 * rng.normal(size=400)
+    y, squares = 3.0 * X[:, 0] + 2.0 * X[:, 1] + noise, noise**2 + 1e-4 if with_errors else None
+    plain = hc.HLR().fit(X, y, squared_errors=squares).predict(X)
+    # written to cells, a column far from 0 has fewer digits left for what varies
+    moved = np.column_stack([far + unit * X[:, 0], X[:, 1]])
+    found = hc.HLR().fit(moved, y, squared_errors=squares).predict(moved)
+    np.testing.assert_allclose(found, plain, atol=1e-5)
