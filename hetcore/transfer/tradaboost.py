@@ -189,6 +189,7 @@ class TaskTrAdaBoostClassifier(Cap, Criterion, TransferBoosting):
             running=running,
             held_out=held_out,
             capped=self.cap_alpha,
+            resets=False,
         )
 
     def _selection(
