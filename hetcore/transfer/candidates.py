@@ -2,12 +2,12 @@ r"""The candidates of the transfer blend: linear machines and boosted trees, on 
 
 | name | rows | columns |
 |---|---|---|
-| linear or trees, target only | the target's | all |
+| linear or trees, target only, C | the target's | all |
 | linear, all, C | all | all |
 | linear or trees, all, domain column | all | all and which domain a row is of |
 | linear, all, target's own slopes | all | all, and once more for the target's rows alone (Daume 2007) |
 | trees, all | all | all |
-| linear, with k | the target's and source k's | all |
+| linear, with k, C | the target's and source k's | all |
 
 Linear machines are logistic regression (regression: ridge) on standardised columns, missing cells at the mean, cut to
 their `MOST_AXES` leading principal components where they are more. Trees are boosted with second-order steps of the log
@@ -67,17 +67,19 @@ class Candidate(NamedTuple):
     cost: float = 1.0
 
 
-def candidates(names: list[str], n_target: int, wide: bool) -> list[Candidate]:
-    """Return the candidates for some sources; a wide table gets smaller costs."""
+def candidates(names: list[str], n_target: int, wide: bool, *, numbers: bool) -> list[Candidate]:
+    """Return the candidates for some sources; a wide table gets smaller costs, numbers get weaker penalties too."""
     # wide tables need a stronger penalty: each column brings a weight
     unit = 0.01 if wide else 1.0
     found = [Candidate(f"linear, {TARGET}", "linear", TARGET, cost=0.3 * unit)]
-    # so few rows bear neither trees nor a weak penalty
+    weak = numbers and not wide
+    # so few rows of classes bear neither trees nor a weak penalty
+    if n_target >= 30 or weak:
+        found.append(Candidate(f"linear, {TARGET}, 10 C", "linear", TARGET, cost=3.0 * unit))
+    if weak:
+        found.append(Candidate(f"linear, {TARGET}, 1,000 C", "linear", TARGET, cost=300.0))
     if n_target >= 30:
-        found += [
-            Candidate(f"linear, {TARGET}, 10 C", "linear", TARGET, cost=3.0 * unit),
-            Candidate(f"trees, {TARGET}", "trees", TARGET),
-        ]
+        found.append(Candidate(f"trees, {TARGET}", "trees", TARGET))
     if not names:
         return found
     found += [
@@ -96,6 +98,8 @@ def candidates(names: list[str], n_target: int, wide: bool) -> list[Candidate]:
         ]
     # each source by itself only where they are few: time grows with candidates
     some = names if 1 < len(names) <= 4 else []
+    if weak:
+        found += [Candidate(f"linear, with {name}, 1,000 C", "linear", name, cost=300.0) for name in some]
     return found + [Candidate(f"linear, with {name}", "linear", name, cost=0.3 * unit) for name in some]
 
 

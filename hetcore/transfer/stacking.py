@@ -82,7 +82,7 @@ class State:
         groups = problem.domain * max(self.n_classes, 1) + (problem.codes if self.n_classes else 0)
         self.folds = folds_of(groups, N_FOLDS, self.seed)
         n_target = len(problem.target)
-        self.candidates = candidates(problem.names, n_target, problem.X.shape[1] > WIDE)
+        self.candidates = candidates(problem.names, n_target, problem.X.shape[1] > WIDE, numbers=not self.n_classes)
         source_weight = SOURCE_ROWS**2 / (SOURCE_ROWS + n_target)
         self.own = problem.domain == 0
         self.weights = np.where(self.own, 1.0, source_weight / max(len(problem.X) - n_target, 1))
@@ -169,7 +169,7 @@ class Blend(Declared):
     random_state: int | None = param(0, Seed(), "Seed of the folds.")
 
     def _total(self, problem: TransferProblem) -> int:
-        return len(candidates(problem.names, len(problem.target), problem.X.shape[1] > WIDE))
+        return len(candidates(problem.names, len(problem.target), problem.X.shape[1] > WIDE, numbers=not self._n_classes))
 
     def _start(self, problem: TransferProblem) -> State:
         return State(by_content(problem), self._n_classes, self.random_state)

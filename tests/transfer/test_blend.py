@@ -124,9 +124,9 @@ def test_few_target_rows_take_all_sources():
 
 
 def test_the_slopes_of_the_target_are_its_own():
-    names = [each.name for each in candidates(["a", "b"], 100, False)]
+    names = [each.name for each in candidates(["a", "b"], 100, False, numbers=False)]
     assert "linear, all, target's own slopes" in names and "linear, with b" in names
-    assert all("target only" in each.name for each in candidates([], 100, False))
+    assert all("target only" in each.name for each in candidates([], 100, False, numbers=False))
 
 
 @pytest.mark.parametrize("rows", [1, 2])

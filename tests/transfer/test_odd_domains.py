@@ -10,6 +10,7 @@ import hetcore as hc
 from hetcore.data import HetData
 from hetcore.data.plain import domains
 from hetcore.errors import PrecisionWarning
+from hetcore.metrics import rmse
 from tests.transfer.test_transfer import planted
 
 
@@ -92,6 +93,22 @@ def test_of_domains_of_unequal_label_noise_the_clean_one_is_listened_to(name):
         errors.append([1.0 - each.score(X_test, y_test) for each in (model, alone)])
     mixed, alone = np.mean(errors, axis=0)
     assert mixed < 0.8 * alone
+
+
+@pytest.mark.parametrize("n_target, hostile", [(10, 0), (29, 0), (30, 0), (29, 3), (100, 3)])
+def test_a_line_of_few_target_rows_is_found_whatever_the_sources_say(n_target, hostile):
+    rng = np.random.default_rng(5)
+    slopes = rng.normal(size=4)
+    X = rng.normal(size=(n_target + 100 * hostile, 4))
+    domain = np.repeat([-1, *range(1, hostile + 1)], [n_target, *[100] * hostile])
+    y = np.where(domain == -1, 1.0, -2.0) * (X @ slopes) + 0.3 * rng.normal(size=len(X))
+    rows = rng.normal(size=(500, 4))
+    own = domain == -1
+    line = np.linalg.lstsq(np.column_stack([X[own], np.ones(n_target)]), y[own], rcond=None)[0]
+    alone = rmse(rows @ slopes, rows @ line[:-1] + line[-1])
+    found = rmse(rows @ slopes, hc.TransferRegressor().fit(X, y, domain).predict(rows))
+    # penalties that only many rows outweigh had 1.6 and 8 times that, ten rows alone
+    assert found < 1.6 * alone + 0.05
 
 
 def test_of_numbers_of_unequal_noise_the_quiet_domain_is_listened_to():
