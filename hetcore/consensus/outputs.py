@@ -14,6 +14,7 @@ __all__ = ["Outputs", "stretch_of", "widened"]
 
 NARROW = 500.0  # range of scores whose exponentials are all normal numbers
 MOST_STRETCH = 3.0  # of the consensus, before views are pulled to it
+SMOOTHING = 2.0  # labels of the prior's shares that are added to those seen, where a left-out loss is taken
 FEWEST_CURVATURE = 0.1  # of the loss where a label is turned into a score: bounds it for classes that are sure
 
 
@@ -69,6 +70,17 @@ class Outputs(NamedTuple):
             return self.fitted(scores), self.loss(scores, codes)
         fitted, log_total = _softmax(scores)
         return fitted, log_total - np.einsum("...k,...k->...", codes, scores)
+
+    def label_smoothed(self, codes: NDArray) -> NDArray[np.float64]:
+        """Return the targets (l, k) that left-out losses are taken of: of classes with label smoothing.
+
+        Ten labels that are told apart by luck have a loss that falls without end the surer one is of them. Of l labels
+        2 / (l + 2) of each is dealt by the prior's shares of the classes, so that being sure of few costs something.
+        """
+        if not self.is_classifier:
+            return codes
+        dealt = SMOOTHING / (len(codes) + SMOOTHING)
+        return (1.0 - dealt) * codes + dealt * self.fitted(self.prior)
 
     def curvature(self, fitted: NDArray) -> NDArray[np.float64]:
         """Return the second derivatives (..., k) of the loss."""

@@ -154,9 +154,9 @@ class TableView:
         found = self.encoding.columns(self.source, self.name)[("trees", "linear", "smooth").index(self.kind)]
         return found if self.order is None else found[self.order]
 
-    def bins(self, n_bins: int) -> tuple[BinMapper, NDArray[np.uint8]]:
+    def bins(self) -> tuple[BinMapper, NDArray[np.uint8]]:
         """Return thresholds learned from trees' columns, and the bins (d, m)."""
-        mapper = BinMapper(n_bins)
+        mapper = BinMapper()
         if self.encoding.wide:
             X = self.load()
             return mapper, mapper.fit(X).transform(X)

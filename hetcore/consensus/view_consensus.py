@@ -105,7 +105,8 @@ class ViewConsensus:
     def _remember_labelled(self) -> None:
         """Keep of the labelled rows what weighs views, so that a round adds only what it has changed."""
         known = self.problem.labelled
-        self.codes, self.covers = self.labels.codes[known], np.stack([view.covers for view in self.views])
+        self.codes = self.outputs.label_smoothed(self.labels.codes[known])
+        self.covers = np.stack([view.covers for view in self.views])
         self.prior_losses = self.outputs.loss(np.tile(self.outputs.prior, (len(self.codes), 1)), self.codes)
         self.predicted = np.stack([view.scores[known] for view in self.views])
         self.view_losses, self.explains = np.tile(self.prior_losses, (len(self.views), 1)), np.zeros(len(self.views))
@@ -242,7 +243,7 @@ class ViewConsensus:
         """The scores (n, k) that labelled rows' labels stand for; 0 elsewhere."""
         known = self.problem.labelled
         working = np.zeros_like(self.left_out)
-        working[known] = self.outputs.working(self.left_out[known], self.codes)
+        working[known] = self.outputs.working(self.left_out[known], self.labels.codes[known])
         return working
 
     def choose_lambda1(self) -> None:

@@ -36,7 +36,6 @@ TREES_OF_CLASSES = 3
 MOST_COLUMNS = 120  # of a tree; of more than two classes fewer
 MOST_COLUMNS_OF_CLASSES = 30
 ROOTS = 2.0  # times the root of the columns, which a tree gets at least where there are very many
-BINS, BINS_OF_CLASSES = 64, 32
 SHARED = 1_000_000  # labels x columns; below it handing trees to threads costs more than it brings
 LEAF_LIMIT = 4.0  # largest Newton step of a class score
 LONGER, LONGER_OF_CLASSES = 2.7, 5.3  # how much longer a tree's step is in the first round
@@ -198,6 +197,7 @@ class ViewLearner:
         self.outputs, self.pulls = self.rule.outputs, self.rule.lambda0 > 0
         self.own = np.flatnonzero(self.fold >= 0)
         self.others = np.flatnonzero(self.fold < 0)
+        self.smoothed_codes = self.outputs.label_smoothed(self.codes[self.own])
         folds = self.fold[self.own]
         # each fold's member learns from all the others; by place among the labelled rows
         self.training = [np.flatnonzero(folds != k).astype(np.int32) for k in range(self.rule.n_folds)]
@@ -221,7 +221,7 @@ class ViewLearner:
         self.round = t + 1
         predicted = self._of_labelled()
         left_out = predicted[self.fold[self.own], np.arange(self.own.size)]
-        loss = float(self.outputs.loss(left_out, self.codes[self.own]).mean()) if self.own.size else np.inf
+        loss = float(self.outputs.loss(left_out, self.smoothed_codes).mean()) if self.own.size else np.inf
         # not better: nothing to send, which on a cluster would be most of the traffic
         if loss >= self.lowest and self.best >= 0:
             return Advanced(loss, self.best, None, None)
@@ -284,11 +284,10 @@ class TreeLearner(ViewLearner):
     """Boosted trees."""
 
     def _prepare(self, content: ViewContent) -> None:
-        several, own = self.outputs.k > 1, self.own.size
+        own = self.own.size
         self.rng = np.random.default_rng(content.seed)
-        bins = BINS_OF_CLASSES if several else BINS
         # of the columns alone: another lambda0 leaves them as they are
-        self.mapper, binned = MEMORY.recalled("bins", content.columns_key, lambda: _binned(content.X, bins))
+        self.mapper, binned = MEMORY.recalled("bins", content.columns_key, lambda: _binned(content.X))
         self.varying = varying_columns(binned, self.mapper.n_bins)
         # labelled rows first, then pulled ones: what a tree is grown on lies together, and is read without picking
         rest = np.setdiff1d(self.others, self.pulled, assume_unique=True)
@@ -407,10 +406,10 @@ class TreeLearner(ViewLearner):
         self._kept = self.scores[:, len(self.targets) :].copy()
 
 
-def _binned(X: NDArray | TableView, n_bins: int) -> tuple[BinMapper, NDArray[np.uint8]]:
+def _binned(X: NDArray | TableView) -> tuple[BinMapper, NDArray[np.uint8]]:
     if isinstance(X, TableView):
-        return X.bins(n_bins)
-    mapper = BinMapper(n_bins).fit(X, 0)
+        return X.bins()
+    mapper = BinMapper().fit(X, 0)
     return mapper, mapper.transform(X)
 
 

@@ -269,9 +269,10 @@ class Rounds:
         if not self._numbers:
             # of classes, the blended forest's share of blind labels counts by its share
             return self.shares[-1] if out_of_fold is not self.labels_out_of_fold else 1.0
-        squares = (self.train.base.y - out_of_fold.f[:, 0]) ** 2
-        # a perfect fit has no spread left, and its logarithm would be minus infinity
-        return max(self.link.scale(squares, out_of_fold.d, self.train.weights), 1e-12)
+        y = self.train.base.y
+        squares = (y - out_of_fold.f[:, 0]) ** 2
+        # a perfect fit has no spread left, and its logarithm would be minus infinity; labels may have any unit
+        return max(self.link.scale(squares, out_of_fold.d, self.train.weights), 1e-12 * (float(np.var(y)) or 1.0))
 
     def nll(self, scores: Scores, sample: Sample, scale: float) -> float:
         """Return the mean negative log likelihood of labels, of standardised numbers or of classes."""

@@ -169,7 +169,8 @@ class Blend(Declared):
     random_state: int | None = param(0, Seed(), "Seed of the folds.")
 
     def _total(self, problem: TransferProblem) -> int:
-        return len(candidates(problem.names, len(problem.target), problem.X.shape[1] > WIDE, numbers=not self._n_classes))
+        wide, numbers = problem.X.shape[1] > WIDE, not self._n_classes
+        return len(candidates(problem.names, len(problem.target), wide, numbers=numbers))
 
     def _start(self, problem: TransferProblem) -> State:
         return State(by_content(problem), self._n_classes, self.random_state)
