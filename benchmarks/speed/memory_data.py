@@ -13,7 +13,7 @@ __all__ = ["Size", "domains", "modalities", "ratings", "tables"]
 
 
 class Size(NamedTuple):
-    """Rows of each table, columns of each, classes (0: numbers), links of a node, tables; columns all skewed or none."""
+    """Rows of each table, columns of each, classes (0: numbers), links of a node, tables; if columns are skewed."""
 
     n: int
     d: int
@@ -37,7 +37,8 @@ def _columns(n: int, d: int, rng: np.random.Generator, skewed: bool = False) -> 
 def tables(size: Size) -> hc.HetData:
     """Return tables and a graph about the same instances, 70% of them with a label."""
     rng, ids = np.random.default_rng(0), np.array([f"i{k}" for k in range(size.n)])
-    sources = {f"s{s}": pl.DataFrame({"id": ids} | _columns(size.n, size.d, rng, size.skewed)) for s in range(size.tables)}
+    columns = [_columns(size.n, size.d, rng, size.skewed) for _ in range(size.tables)]
+    sources = {f"s{s}": pl.DataFrame({"id": ids} | each) for s, each in enumerate(columns)}
     ends = rng.integers(0, size.n, (2, size.n * size.links))
     graphs = {"g": pl.DataFrame({"source": ids[ends[0]], "target": ids[ends[1]]})} if size.links else {}
     known = rng.random(size.n) < 0.7

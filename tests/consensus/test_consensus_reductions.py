@@ -22,8 +22,6 @@ from hetcore.consensus.smooth_learner import (
     SmoothLearner,
 )
 from hetcore.consensus.view_learners import (
-    BINS,
-    BINS_OF_CLASSES,
     LONGER,
     LONGER_FALL,
     LONGER_OF_CLASSES,
@@ -78,7 +76,7 @@ def test_a_tree_learner_is_plain_gradient_boosting_on_the_other_folds(task):
         learner.advance(t)
     outputs, mapper = (
         content.rule.outputs,
-        BinMapper(BINS_OF_CLASSES if learner.outputs.k > 1 else BINS).fit(content.X, 0),
+        BinMapper().fit(content.X, 0),
     )
     binned, K = mapper.transform(content.X), learner.outputs.k
     for fold in range(3):
