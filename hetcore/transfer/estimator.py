@@ -146,7 +146,8 @@ class TransferBase(Estimator):
             raise ValueError("requires y to be passed, but the target y is None: give a label for each row.")
         check_aligned(X, y=y, sample_domain=sample_domain)
         X, y, domain = _labelled(X, y, sample_domain)
-        X, y = validated(self, X, y, dtype=np.float64, ensure_all_finite=self._finite)
+        X, y = validated(self, X, y, dtype=np.float64, ensure_all_finite="allow-nan")
+        self._check_gaps(X)
         if self._grows_trees:
             warn_of_precision(X, self._feature_names)
         return X, y, domain
@@ -161,9 +162,12 @@ class TransferBase(Estimator):
         # the target is 0, sources follow in the order of their numbers
         return np.searchsorted(np.unique(np.append(domain, 0)), domain), names
 
-    @property
-    def _finite(self) -> bool | str:
-        return "allow-nan" if self._allows_missing else True
+    def _check_gaps(self, X: NDArray) -> None:
+        if not self._allows_missing and (gaps := np.isnan(X).any(axis=0)).any():
+            raise DataError(
+                f"X has missing values (NaN), first in column {int(gaps.argmax())}, and {type(self).__name__} takes "
+                "none: fill them in, or use TransferClassifier, which takes them."
+            )
 
     def _names(self, domain: NDArray) -> list[str]:
         numbers = np.unique(domain[domain > 0])
@@ -181,7 +185,9 @@ class TransferBase(Estimator):
 
     def _like_fit(self, X: ArrayLike) -> NDArray[np.float64]:
         """Return rows (n, d), checked to have the columns of the fit."""
-        return validated(self, X, dtype=np.float64, ensure_all_finite=self._finite, reset=False)
+        X = validated(self, X, dtype=np.float64, ensure_all_finite="allow-nan", reset=False)
+        self._check_gaps(X)
+        return X
 
     def _checked(self, X: ArrayLike) -> NDArray[np.float64]:
         """Return rows (n, d) to predict."""

@@ -9,7 +9,7 @@ import pytest
 import hetcore as hc
 from hetcore.data import HetData
 from hetcore.data.plain import domains
-from hetcore.errors import PrecisionWarning
+from hetcore.errors import DataError, PrecisionWarning
 from hetcore.metrics import rmse
 from tests.transfer.test_transfer import planted
 
@@ -140,3 +140,15 @@ def test_columns_that_trees_can_hardly_tell_apart_are_named():
         model.fit(X, X[:, 1], *more)
         X[:, 1] += 1.7e12
     hc.HLR().fit(X, X[:, 0])
+
+
+@pytest.mark.parametrize("model", [hc.TargetSVM(), hc.MultiKTClassifier()])
+def test_a_kernel_machine_refuses_missing_values_in_a_sentence(model):
+    X, y, domain, (X_test, _) = planted(0, n_target=20, flips=(0.1,), n_source=60)
+    holed = X.copy()
+    holed[domain == 1, 1] = np.nan
+    with pytest.raises(DataError, match=r"NaN.*column 1, and .* takes none: fill them in, or use TransferClassifier"):
+        model.fit(holed, y, domain)
+    X_test[0, 1] = np.nan
+    with pytest.raises(DataError, match="NaN.*column 1"):
+        model.fit(X, y, domain).predict(X_test)
