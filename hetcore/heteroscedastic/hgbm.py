@@ -9,14 +9,14 @@ count less in what f learns.
 | Omega | link between deviation and loss: `link`; ln as in (6) is "gaussian", (10) is "sigmoid" |
 | alpha, Delta d | `alpha`, `delta` of (10) |
 | lambda, lambda-bar | `l2`, `deviation_l2`: penalty of the leaves of f and of d |
-| gamma | `min_gain` |
+| gamma and, of deviations, gamma-bar | `min_gain` |
 | M | `n_iterations` |
 
 `as_printed=True` is the paper's model to the letter: one model from all rows, (10) for numbers and classes, f and d
-from nothing, no shrinkage, no sampling, labels and weights as they are, second derivatives clipped at 0, all rounds, no
-calibration. Sizes of trees and penalties are as given. Its Omega is read as (21); `omega` has two other readings: the
-penalty counted by row, and "log", (6) for the divisor of (10). With "log" that of d is not clipped: it is
-the Fisher information, which the paper doesn't have.
+from nothing, no shrinkage, no sampling, labels and weights as they are, second derivatives clipped at 0, all rounds;
+of numbers what (10) says of the variance gets one factor, by the training residuals. Sizes of trees and penalties are
+as given. Its Omega is read as (21); `omega` has two other readings: the penalty counted by row, and "log", (6) for the
+divisor of (10). With "log" that of d is not clipped: it is the Fisher information, which the paper doesn't have.
 
 Departures of the default from the paper
 ----------------------------------------
