@@ -1,11 +1,11 @@
 """Protocol of the factorizations: train on a share of the entries, RMSE on the others.
 
 Key of a cell: data ("movielens_100k", "made_1m" of `experiments.noise.made_ratings`, "intel_lab", or the latter with
-noise on ten sensors), method, fraction (of the entries observed), split. "As printed" chooses lambda and the
-epoch on a tenth of the training entries, as the paper does, beside that the homoscedastic arm its rank, the other
-Delta (HTF the rate of deviations too), among as many settings for one arm as for the other (`Chosen`): ranks of
-HMF and HTF are 20, of their deviations 10 and 1; the other methods' were chosen on two or three other splits of the same data. Surprise and tensorly must be
-installed for their cells (requirements-bench.txt), and PyTorch for AutoRec's (requirements-deep.txt).
+noise on ten sensors), method, fraction (of the entries observed), split. "As printed" chooses lambda and the epoch on a
+tenth of the training entries, as the paper does, beside that the homoscedastic arm its rank, the other Delta (HTF the
+rate of deviations too), among as many settings for one arm as for the other (`Chosen`): ranks of HMF and HTF are 20, of
+their deviations 10 and 1. The other methods' were chosen on two or three other splits of the same data. Surprise and
+tensorly must be installed for their cells (requirements-bench.txt), and PyTorch for AutoRec's (requirements-deep.txt).
 """
 
 from __future__ import annotations

@@ -161,8 +161,8 @@ class HLR(RegressorScore, RowsEstimator):
         X, y, weights = self._checked_rows(X, y, sample_weight)
         # relative to the largest, for only ratios of weights count
         roots = np.sqrt(weights / weights.max()) / _deviations(squared_errors, y.size)
-        rows = self._rows_to_score(eval_set)
-        return Solution(X, y, roots, rows, self.fit_intercept, np.zeros(X.shape[1] + 1))
+        rows, line = self._rows_to_score(eval_set), np.zeros(X.shape[1] + 1)
+        return Solution(X, y, roots, validation=rows, with_intercept=self.fit_intercept, line=line)
 
     def _start(self, problem: Solution) -> Solution:
         return problem
