@@ -73,7 +73,7 @@ def parts(known: widgets_by_path.Names, noisy: bool) -> tuple[list[str], list[st
     if not noisy:
         return sources, graphs, None
     names = ["none", *known.source_names]
-    key = held(f"noisy {current.title}", "none", Limits(choices=names), "noisy")
+    key = held(f"noisy {current.title}", "none", Limits(choices=names), "noisy", label="Noise in a source")
     noisy = st.selectbox("Noise in a source", names, key=key)
     if noisy == "none":
         return sources, graphs, None
@@ -90,10 +90,11 @@ def more(method: Any) -> dict[str, Any]:
     # The method's own declarations: label, ends and help of a slider never differ from what it accepts.
     rate = parameter_slider(method.learning_rate, "rate")
     rounds, depth = parameter_slider(method.n_iterations, "rounds"), parameter_slider(method.max_depth, "depth")
-    key = held("seed", 0, Limits(0, 9999))
+    key = held("seed", 0, Limits(0, 9999), label="Seed")
     seed = st.number_input("Seed", 0, 9999, key=key, help="Of the split and of training.")
     words = "Algorithm 1 to the letter; small λ needed."
-    printed = st.toggle("As printed in the paper", key=held("printed", False), help=words)
+    name = "As printed in the paper"
+    printed = st.toggle(name, key=held("printed", False, label=name), help=words)
     params = {"learning_rate": rate, "n_iterations": rounds, "max_depth": depth, "as_printed": printed}
     return params | {"random_state": int(seed)}
 

@@ -189,7 +189,7 @@ def test_values_of_a_link_that_cannot_be_taken_are_named():
     page = opened(data="planted", sources='["nope"]', known="999", l0="-5", l1="0.4", noisy="zzz")
     (sentence,) = warned(page)
     assert sentence.startswith("Not as the link says, for that cannot be here: ")
-    for word in ("Sources", "Labels known, per cent", "λ0", "noisy"):
+    for word in ("Sources", "Labels known, per cent", "λ0", "Noise in a source"):
         assert word.lower() in sentence.lower()
     assert "λ1" not in sentence and warned(page.run()) == [sentence]
     assert warned(opened(**address(page))) == []

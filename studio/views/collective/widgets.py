@@ -119,7 +119,7 @@ def _direction(data: HetData, graphs: Sequence[str]) -> dict[str, str]:
     """Draw the choice of whom an instance has as neighbours, where edges lead one way."""
     if all(data.graphs[name].arcs is None for name in graphs):
         return {}
-    key = held("direction", "both", Limits(choices=list(DIRECTION)))
+    key = held("direction", "both", Limits(choices=list(DIRECTION)), label="Neighbours")
     text = "Edges of these data lead one way, as said on the Data page."
     return {"direction": st.selectbox("Neighbours", list(DIRECTION), key=key, format_func=DIRECTION.get, help=text)}
 

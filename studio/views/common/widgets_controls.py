@@ -84,7 +84,7 @@ def _without_view(address: Mapping[str, str]) -> dict[str, str]:
     return {name: value for name, value in address.items() if name not in state.VIEW}
 
 
-def held(key: str, start: Any, limits: Limits | None = None, name: str = "") -> str:
+def held(key: str, start: Any, limits: Limits | None = None, name: str = "", *, label: str = "") -> str:
     """Make a widget's value part of the page's state, and return its key.
 
     Parameters
@@ -97,7 +97,11 @@ def held(key: str, start: Any, limits: Limits | None = None, name: str = "") -> 
         What it allows; a value from elsewhere is brought into it.
     name : str, optional
         In the address; the key unless given.
+    label : str, optional
+        What the widget is called on the page, where a sentence names it.
     """
+    if label:
+        _name_control(name or key, label)
     # Kept apart from the widgets' own values, which Streamlit forgets when a page without them is drawn.
     st.session_state.setdefault(NAMES, {})[key] = name or key
     # Once it is there the person's own movements count; the address was read already.
