@@ -74,7 +74,8 @@ class Outputs(NamedTuple):
     def label_smoothed(self, codes: NDArray) -> NDArray[np.float64]:
         """Return the targets (l, k) that left-out losses are taken of: of classes with label smoothing.
 
-        Ten labels that are told apart by luck have a loss that falls without end the surer one is of them. Of l labels
+        Szegedy et al. 2016, "Rethinking the Inception architecture for computer vision", section 7. Ten labels that are
+        told apart by luck have a loss that falls without end the surer one is of them. Of l labels
         2 / (l + 2) of each is dealt by the prior's shares of the classes, so that being sure of few costs something.
         """
         if not self.is_classifier:
