@@ -2,21 +2,24 @@
 
 python -m benchmarks.speed.two_learners
 python -m benchmarks.speed.two_learners census     # CI-A as a whole: the default, two thirds of 99,762 people
+python -m benchmarks.speed.two_learners cpu cuda   # networks of pictures, on some devices of PyTorch in turn
 """
 
 from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from statistics import median
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hetcore.multimodal.line_search import RiskAlongStep, bayes_step, newton_step
 
 SIZES = ((2_000, 10), (20_000, 3), (100_000, 2))
 REPEATS = 5
+PICTURES = ((32, 4_000), (64, 4_000), (128, 2_000))  # pixels of a side, rows of which half train
 
 
 def _line(n: int, K: int) -> RiskAlongStep:
@@ -48,6 +51,50 @@ def census() -> None:
     print(f"{row} | {seconds:.0f} | {processor:.0f} | {wrong:.2%} |", flush=True)
 
 
+def on_devices(devices: Sequence[str]) -> None:
+    """Print the seconds of networks of pictures on some devices, and how many pictures they get wrong."""
+    print("| pictures | network | device | fit, s | predict, s | wrong |\n|---|---|---|---|---|---|")
+    for size, n in PICTURES:
+        rng = np.random.default_rng(0)
+        X, right = rng.normal(size=(n, size, size, 3)).astype(np.float32), rng.integers(2, size=n)
+        # a bright square in one half of each
+        for picture, y, place in zip(X, right, rng.integers(size // 2 - size // 8, size=(n, 2))):
+            top, left = 2 * place[0], place[1] + size // 2 * y
+            picture[top : top + size // 8, left : left + size // 8] += 2.0
+        for device in devices:
+            for name, fit, predict in (_weak_learner(X, right, device), _branches(X, right, device)):
+                began = time.perf_counter()
+                fit()
+                fitted = time.perf_counter()
+                wrong = (predict().argmax(axis=1) != right)[n // 2 :].mean()
+                seconds = f"{fitted - began:.2f} | {time.perf_counter() - fitted:.2f}"
+                print(f"| {n // 2:,} of {size} x {size} | {name} | {device} | {seconds} | {wrong:.1%} |", flush=True)
+
+
+def _weak_learner(X: NDArray, y: NDArray, device: str) -> tuple[str, Callable[[], object], Callable[[], NDArray]]:
+    """Return a network of 2WL: what it is called, its fit to the first half of the pictures, its prediction of all."""
+    from hetcore.multimodal.deep import ConvolutionalLearner
+
+    # the first use of a device loads its libraries
+    ConvolutionalLearner(1, 0, device).fit(X[:100], np.eye(2)[y[:100]])
+    learner, half = ConvolutionalLearner(10, 0, device), len(X) // 2
+    return "weak learner", lambda: learner.fit(X[:half], np.eye(2)[y[:half]]), lambda: learner.predict(X)
+
+
+def _branches(X: NDArray, y: NDArray, device: str) -> tuple[str, Callable[[], object], Callable[[], NDArray]]:
+    """Return the same of the network of BFV+DNN, with pictures alone."""
+    from hetcore.multimodal.branch_networks import BranchNetwork
+
+    mask, half = np.ones((len(X), 1), np.float32), len(X) // 2
+    network = BranchNetwork([X.shape[1:]], 2, (100, 50), "concatenation", 0, device=device)
+
+    def fit() -> None:
+        for t in range(10):
+            network.epoch([(X[:half], mask[:half])], y[:half], t)
+
+    return "two branches", fit, lambda: network.scores([(X, mask)])
+
+
 def main() -> None:
     print("| rows | classes | one evaluation, s | Newton, s | Bayes, s | Newton is faster | log risk: Newton | Bayes |")
     print("|---|---|---|---|---|---|---|---|")
@@ -64,4 +111,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    census() if "census" in sys.argv[1:] else main()
+    given = sys.argv[1:]
+    census() if "census" in given else on_devices(given) if given else main()

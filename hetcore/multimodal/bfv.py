@@ -36,7 +36,7 @@ from hetcore.multimodal.boosted_vectors import BoostedFeatures, RawFeatures
 from hetcore.multimodal.branch_networks import NETWORKS
 from hetcore.multimodal.branches import Branch
 from hetcore.multimodal.learners import Inputs, default_learner, scaling
-from hetcore.multimodal.parameters import AFTER, CLASS_NAMES, HIDDEN, SOURCE
+from hetcore.multimodal.parameters import AFTER, CLASS_NAMES, DEVICE, HIDDEN, SOURCE
 from hetcore.multimodal.stopping import log_loss
 from hetcore.parameters import OneOf, Seed, Slider, Whole, param
 from hetcore.registry import MemoryNeed, estimator
@@ -154,6 +154,7 @@ class BoostedFeatureNetworkClassifier(ClassifierScore, BoostedEstimator):
         (), AFTER, "Units of the layers after the branches meet, DNN3; none: the last, linear layer follows at once."
     )
     random_state: int | None = param(0, Seed(), "Seed; an int makes a fit repeatable bit for bit.")
+    device: str = DEVICE
 
     def _start(self, problem: Problem) -> Training:
         # one seed for the trees and the network: drawn from the person's, so that None draws anew
@@ -170,8 +171,9 @@ class BoostedFeatureNetworkClassifier(ClassifierScore, BoostedEstimator):
         # trees are timed apart from the network, for the page compares the two
         seconds = time.perf_counter() - started
         shapes = [branch.shape for branch in branches]
+        further = {"after": tuple(self.after_fusion)} | ({"device": self.device} if kind == "torch" else {})
         network = NETWORKS[kind](
-            shapes, problem.scale.n_outputs, tuple(self.hidden), self.fusion, seed, after=tuple(self.after_fusion)
+            shapes, problem.scale.n_outputs, tuple(self.hidden), self.fusion, seed, **further
         )
         return Training(problem, branches, network, [branch.read(problem.data) for branch in branches], seconds)
 
@@ -179,10 +181,12 @@ class BoostedFeatureNetworkClassifier(ClassifierScore, BoostedEstimator):
         """Return the kind of network, asked once and before it is made: what a branch reads depends on it."""
         kind = ("torch" if deep.has_torch() else "scikit-learn") if self.network == "auto" else self.network
         if kind == "torch":
-            deep.torch_module()
-        elif self.fusion == "product":
-            rule = "needs the branches of PyTorch"
-            raise ParameterError(f"fusion='product' {rule}: run `{deep.HOW}`, or use fusion='concatenation'.")
+            deep.check_device(self.device)
+            return kind
+        for name, without in (("fusion", "concatenation"), ("device", "cpu")):
+            if (given := getattr(self, name)) != without:
+                rule = f"needs the branches of PyTorch: run `{deep.HOW}`, or use {name}={without!r}"
+                raise ParameterError(f"{name}={given!r} {rule}.")
         return kind
 
     def _structured(self, data: HetData) -> str:

@@ -97,6 +97,8 @@ class BranchNetwork:
     seed : int
     after : sequence of int, default=()
         Units of the layers after the branches meet.
+    device : str, default="cpu"
+        Where PyTorch computes; read from a file or a pickle, a network predicts on "cpu".
     """
 
     kind = "torch"
@@ -110,8 +112,9 @@ class BranchNetwork:
         seed: int,
         *,
         after: Sequence[int] = (),
+        device: str = "cpu",
     ) -> None:
-        self.seed, self._made_from = seed, (shapes, n_outputs, hidden, fusion, after)
+        self.seed, self._made_from, self.device = seed, (shapes, n_outputs, hidden, fusion, after), device
         with deep.seeded(seed):
             self.module = deep.two_branches(shapes, n_outputs, hidden, fusion, after=after)
 
@@ -126,14 +129,14 @@ class BranchNetwork:
             codes = torch.from_numpy(np.asarray(y, np.int64))
 
             def loss(predicted: Any, rows: Any) -> Any:
-                return torch.nn.functional.cross_entropy(predicted, codes[rows])
+                return torch.nn.functional.cross_entropy(predicted, codes[rows].to(self.device))
 
-            deep.train(self.module, _flat(inputs), loss, epochs=1, seed=self.seed, start=t)
+            deep.train(self.module, _flat(inputs), loss, epochs=1, seed=self.seed, start=t, device=self.device)
 
     def scores(self, inputs: Inputs) -> NDArray[np.float64]:
         """Return the raw score of each class, (m, K)."""
         with deep.seeded(0):
-            return deep.outputs(self.module, _flat(inputs))
+            return deep.outputs(self.module, _flat(inputs), self.device)
 
     def to_arrays(self) -> dict[str, NDArray]:
         """Return the weights."""

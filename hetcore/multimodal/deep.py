@@ -1,8 +1,9 @@
 """Networks that need PyTorch, the optional extra: `pip install -r requirements-deep.txt`.
 
 `ConvolutionalLearner` is the weak learner for images, "cnn"; `two_branches` is the network of BFV+DNN. PyTorch is
-imported when a network is made, so the rest of hetcore works without it. Every network trains on one thread, with Adam,
-from a seed, and leaves PyTorch's own random numbers as they were; its weights are read and written as arrays.
+imported when a network is made, so the rest of hetcore works without it. Every network trains with Adam, from a seed,
+on one thread or on a device that PyTorch sees, and leaves PyTorch's own random numbers as they were; its weights are
+drawn and kept in main memory, read and written as arrays.
 """
 
 from __future__ import annotations
@@ -18,8 +19,8 @@ from numpy.typing import NDArray
 from hetcore.errors import ModelFileError, ParameterError
 
 __all__ = [
-    "ConvolutionalLearner", "arrays_of", "channels_first", "convolutions", "has_torch", "outputs", "restore", "seeded",
-    "torch_module", "train", "two_branches",
+    "ConvolutionalLearner", "arrays_of", "channels_first", "check_device", "convolutions", "has_torch", "outputs",
+    "restore", "seeded", "torch_module", "train", "two_branches",
 ]  # fmt: skip
 
 HOW = "pip install -r requirements-deep.txt"
@@ -50,13 +51,34 @@ def torch_module() -> Any:
     return torch
 
 
+def check_device(device: str) -> None:
+    """Raise ParameterError unless PyTorch can compute on `device`."""
+    torch = torch_module()
+    try:
+        torch.empty(1, device=device).cpu()
+    # it raises one or the other, by what it was built without
+    except (RuntimeError, AssertionError, NotImplementedError) as error:
+        cure = "use device='cpu', or one that it sees, such as 'cuda' or 'mps'"
+        raise ParameterError(f"PyTorch can't compute on device={device!r} here: {cure}.") from error
+
+
+@contextmanager
+def _placed(module: Any, device: str) -> Any:
+    """Hold a module's weights on a device, and in main memory again after that, where they are kept and saved."""
+    module.to(device)
+    try:
+        yield
+    finally:
+        module.cpu()
+
+
 @contextmanager
 def seeded(seed: int) -> Any:
-    """Run PyTorch on one thread with random numbers of its own."""
+    """Run PyTorch on one thread with random numbers of its own, and on a graphics card with the same sums each time."""
     torch = torch_module()
-    threads = torch.get_num_threads()
+    threads, cudnn = torch.get_num_threads(), torch.backends.cudnn
     # the state is given back, for the person's own network may draw from it
-    with torch.random.fork_rng(devices=[]):
+    with torch.random.fork_rng(devices=[]), cudnn.flags(benchmark=False, deterministic=True, allow_tf32=False):
         torch.manual_seed(seed)
         # one thread: sums of several are in another order from run to run
         torch.set_num_threads(1)
@@ -138,7 +160,14 @@ def _dense(nn: Any, widths: Sequence[int]) -> list[Any]:
 
 
 def train(
-    module: Any, inputs: Sequence[NDArray], loss: Callable[[Any, Any], Any], epochs: int, seed: int, start: int = 0
+    module: Any,
+    inputs: Sequence[NDArray],
+    loss: Callable[[Any, Any], Any],
+    epochs: int,
+    seed: int,
+    *,
+    start: int = 0,
+    device: str = "cpu",
 ) -> None:
     """Train a module in place.
 
@@ -156,31 +185,34 @@ def train(
         Of the order of the rows.
     start : int, default=0
         Passes done before, so that pass t has the same order whether passes come one by one or all at once.
+    device : str, default="cpu"
+        Where PyTorch computes; batch after batch goes there, and the module is in main memory again at the end.
     """
     torch = torch_module()
     tensors = [torch.from_numpy(np.ascontiguousarray(each)) for each in inputs]
-    adam = getattr(module, "adam", None) or torch.optim.Adam(module.parameters(), lr=LEARNING_RATE)
-    module.adam = adam  # a plain attribute: the next pass goes on with its moments, no weight file holds it
-    module.train()
-    for epoch in range(start, start + epochs):
-        # a seed for each pass: a training that goes on draws what one in a single go would
-        order = torch.from_numpy(np.random.default_rng([seed, epoch]).permutation(len(tensors[0])))
-        for rows in order.split(BATCH):
-            adam.zero_grad()
-            loss(module(*(tensor[rows] for tensor in tensors)), rows).backward()
-            adam.step()
+    with _placed(module, device):
+        adam = getattr(module, "adam", None) or torch.optim.Adam(module.parameters(), lr=LEARNING_RATE)
+        module.adam = adam  # a plain attribute: the next pass goes on with its moments, no weight file holds it
+        module.train()
+        for epoch in range(start, start + epochs):
+            # a seed for each pass: a training that goes on draws what one in a single go would
+            order = torch.from_numpy(np.random.default_rng([seed, epoch]).permutation(len(tensors[0])))
+            for rows in order.split(BATCH):
+                adam.zero_grad()
+                loss(module(*(tensor[rows].to(device) for tensor in tensors)), rows).backward()
+                adam.step()
 
 
-def outputs(module: Any, inputs: Sequence[NDArray]) -> NDArray[np.float64]:
+def outputs(module: Any, inputs: Sequence[NDArray], device: str = "cpu") -> NDArray[np.float64]:
     """Return what a module says of some rows, (m, K)."""
     torch = torch_module()
     module.eval()
     predicted = []
-    with torch.inference_mode():
+    with _placed(module, device), torch.inference_mode():
         # in chunks: all images at once would hold every layer of all of them
         for first in range(0, len(inputs[0]), CHUNK):
             batch = [torch.from_numpy(np.ascontiguousarray(each[first : first + CHUNK])) for each in inputs]
-            predicted.append(module(*batch).numpy())
+            predicted.append(module(*(each.to(device) for each in batch)).cpu().numpy())
     return np.concatenate(predicted).astype(np.float64)
 
 
@@ -217,19 +249,21 @@ class ConvolutionalLearner:
         Passes over the rows.
     random_state : int, default=0
         Seed of the first weights and of the batches.
+    device : str, default="cpu"
+        Where PyTorch computes. Read from a file, a learner predicts on "cpu".
 
     Raises
     ------
     ParameterError
-        If PyTorch is not installed.
+        If PyTorch is not installed, or can't compute on the device.
     """
 
     kind = "cnn"
     takes_images = True
 
-    def __init__(self, epochs: int = 10, random_state: int = 0) -> None:
-        torch_module()
-        self.epochs, self.random_state = epochs, random_state
+    def __init__(self, epochs: int = 10, random_state: int = 0, device: str = "cpu") -> None:
+        check_device(device)
+        self.epochs, self.random_state, self.device = epochs, random_state, device
         self.module: Any = None
 
     def fit(self, X: NDArray, W: NDArray, sample_weight: NDArray | None = None) -> ConvolutionalLearner:
@@ -240,10 +274,10 @@ class ConvolutionalLearner:
             weight = None if sample_weight is None else torch.from_numpy(np.asarray(sample_weight, np.float32)[:, None])
 
             def loss(predicted: Any, rows: Any) -> Any:
-                squares = (predicted - target[rows]) ** 2
-                return squares.mean() if weight is None else (squares * weight[rows]).mean()
+                squares = (predicted - target[rows].to(self.device)) ** 2
+                return squares.mean() if weight is None else (squares * weight[rows].to(self.device)).mean()
 
-            train(self.module, [channels_first(X)], loss, self.epochs, self.random_state)
+            train(self.module, [channels_first(X)], loss, self.epochs, self.random_state, device=self.device)
             # its moments are of no use once the learner is kept, and twice as large as its weights
             self.module.adam = None
         return self
@@ -251,7 +285,7 @@ class ConvolutionalLearner:
     def predict(self, X: NDArray) -> NDArray[np.float64]:
         """Return the outputs (m, K) for images X (m, height, width, channels)."""
         with seeded(0):
-            return outputs(self.module, [channels_first(X)])
+            return outputs(self.module, [channels_first(X)], self.device)
 
     @staticmethod
     def pack(learners: Sequence[ConvolutionalLearner]) -> tuple[dict[str, Any], dict[str, NDArray]]:

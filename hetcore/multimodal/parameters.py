@@ -8,15 +8,21 @@ from typing import Any
 import numpy as np
 
 from hetcore.checks import whole
-from hetcore.parameters import Domain
+from hetcore.parameters import Domain, param
 from hetcore.schema import TEXTS, Value
 
-__all__ = ["AFTER", "CLASS_NAMES", "HIDDEN", "LEARNERS", "PRINTED", "SOURCE", "as_printed"]
+__all__ = ["AFTER", "CLASS_NAMES", "DEVICE", "HIDDEN", "LEARNERS", "PRINTED", "SOURCE", "as_printed"]
 
 LEARNERS = ("tree", "linear", "network", "cnn")
 HIDDEN = Domain(lambda v: len(v) > 0 and all(whole(n) and n >= 1 for n in v), "whole numbers, such as (100, 50)")
 AFTER = Domain(lambda v: all(whole(n) and n >= 1 for n in v), "whole numbers, such as (32,), or ()")
 SOURCE = Domain(lambda v: v is None or isinstance(v, str), "the name of a source, or None")
+DEVICE = param(
+    "cpu",
+    Domain(lambda v: isinstance(v, str), "the name of a device of PyTorch, such as 'cpu' or 'cuda'"),
+    'Where PyTorch\'s networks train and predict: "cpu", on one thread, or a device that it sees, such as "cuda". '
+    'Each rounds in its own way; a model read from a file predicts on "cpu".',
+)
 CLASS_NAMES = Value(
     Domain(lambda v: v in TEXTS and len(v) > 1, "two class names or more"), lambda v: np.array(v, object), list
 )

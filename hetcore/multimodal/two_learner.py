@@ -69,7 +69,7 @@ from hetcore.multimodal.decisions import class_weights
 from hetcore.multimodal.learners import MODALITIES, Dense, Trees, default_learner
 from hetcore.multimodal.line_search import STEPS
 from hetcore.multimodal.networks import LinearLearner, NetworkLearner
-from hetcore.multimodal.parameters import CLASS_NAMES, HIDDEN, LEARNERS, PRINTED, SOURCE, as_printed
+from hetcore.multimodal.parameters import CLASS_NAMES, DEVICE, HIDDEN, LEARNERS, PRINTED, SOURCE, as_printed
 from hetcore.multimodal.rounds import TwoLearners
 from hetcore.parameters import Domain, Flag, Interval, OneOf, Seed, Slider, Whole, param
 from hetcore.registry import MemoryNeed, estimator
@@ -206,6 +206,7 @@ class TwoWeakLearnerClassifier(ClassifierScore, BoostedEstimator):
         10, Whole(1), "Passes over the rows in which a network is fitted.", Slider("Epochs of a learner", 1, 50, 1)
     )
     random_state: int | None = param(0, Seed(), "Seed; an int makes a fit repeatable bit for bit.")
+    device: str = DEVICE
 
     def _start(self, problem: Problem) -> TwoLearners:
         for name in self.learners or {}:
@@ -256,7 +257,7 @@ class TwoWeakLearnerClassifier(ClassifierScore, BoostedEstimator):
         elif learner == "network":
             learner = NetworkLearner(self.hidden, self.epochs, seed)
         elif learner == "cnn":
-            learner = MODALITIES["cnn"].learner_class()(epochs=self.epochs, random_state=seed)
+            learner = MODALITIES["cnn"].learner_class()(self.epochs, seed, self.device)
         return Dense.of(source, learner, n_outputs, self.scale_targets and not self.as_printed)
 
     def _fewest(self, problem: Problem) -> int:

@@ -120,6 +120,7 @@ def test_what_it_refuses():
     for params, of, words in [
         ({"fusion": "sum"}, data, "fusion='sum' must be one of 'concatenation', 'product'"),
         ({"fusion": "product", "network": "scikit-learn"}, data, "needs the branches of PyTorch: run `pip install"),
+        ({"device": "cuda", "network": "scikit-learn"}, data, "device='cuda' needs the branches of PyTorch: run `pip"),
         ({"table": "image"}, data, "table='image' is no table"),
         ({"max_depth": 30}, data, "max_depth=30 must be a whole number in"),
         ({"n_stages": 0}, data, "n_stages=0 must be a whole number, at least 1"),

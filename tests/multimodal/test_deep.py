@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import pickle
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import hetcore as hc
 from hetcore import model_files
-from hetcore.errors import DataError, ModelFileError
+from hetcore.errors import DataError, ModelFileError, ParameterError
 from hetcore.multimodal import deep
 from tests.multimodal.two_modalities import halves
 
@@ -110,3 +112,43 @@ def test_weights_that_do_not_fit_are_refused():
     ):
         with pytest.raises(ModelFileError, match="network in the model file"):
             deep.restore(module, bad)
+
+
+def devices():
+    """Return "cpu" by another name, and a graphics card where PyTorch sees one."""
+    import torch
+
+    return ["cpu:0"] + ["cuda"] * torch.cuda.is_available()
+
+
+def fits(device):
+    """Return a model of each kind, a round of networks on a device, and the data."""
+    data, y, _ = halves()
+    how = {"n_iterations": 2, "random_state": 0, "device": device}
+    boosted = hc.TwoWeakLearnerClassifier(epochs=2, learners={"image": "cnn"}, **how).fit(data, y)
+    return boosted, hc.BoostedFeatureNetworkClassifier(n_stages=5, **how).fit(data, y), data
+
+
+def test_a_device_trains_the_same_network_and_its_weights_come_back():
+    here = [model.predict_proba(data) for *models, data in [fits("cpu")] for model in models]
+    for device in devices():
+        *models, data = fits(device)
+        for model, again, wanted in zip(models, fits(device), here):
+            found = model.predict_proba(data)
+            assert_array_equal(found, again.predict_proba(data))  # the same bits from the same device
+            assert_allclose(found, wanted, atol=0 if device == "cpu:0" else 0.02)
+            for read in (model_files.load(model_files.dumps(model)), pickle.loads(pickle.dumps(model))):
+                assert_allclose(read.predict_proba(data), found, atol=1e-5)
+        module = models[1].network_.module
+        assert {str(each.device) for each in module.parameters()} == {"cpu"}
+
+
+@pytest.mark.parametrize("device", ["cuda:99", "gpu", "meta"])
+def test_a_device_that_is_not_there_is_one_sentence(device):
+    data, y, _ = halves()
+    for model in (
+        hc.TwoWeakLearnerClassifier(learners={"image": "cnn"}, device=device),
+        hc.BoostedFeatureNetworkClassifier(device=device),
+    ):
+        with pytest.raises(ParameterError, match=f"can't compute on device='{device}' here: use device='cpu'"):
+            model.fit(data, y)
