@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse
@@ -31,7 +32,7 @@ from hetcore.schema import Stored, array
 __all__ = ["FeatureReduction", "Hops"]
 
 WIDE, COMPONENTS = 100, 48
-TINY = 1e-9  # of a weight that is left by rounding
+TINY = 1e-9  # of the way back: a smaller weight is what rounding leaves when it is taken off
 
 
 @dataclass
@@ -84,21 +85,18 @@ class Hops:
 
     def __init__(self, net: Net, n: int) -> None:
         self.n = n
-        self.graphs = [_matrix(net, g, n) for g in range(net.indptr.shape[0])]
-        # how much of two links leads back to oneself
-        self.back = [np.asarray(graph.multiply(graph.T).sum(axis=1)).ravel() for graph in self.graphs]
+        self.graphs = [_Walks.of(_matrix(net, g, n)) for g in range(net.indptr.shape[0])]
+        # by strength: a mean of features along a negative edge is still a mean of features
+        self.sizes = [each if each.graph.min() >= 0 else _Walks.of(abs(each.graph)) for each in self.graphs]
 
     def feature_columns(self, values: NDArray[np.float32], hops: int) -> NDArray[np.float32]:
         """Return means of features (n, d), and numbers of neighbours: (n, G (hops d + 1)), none at 0 hops."""
         known = np.isfinite(values)
         filled, blocks = np.where(known, values, 0.0).astype(np.float64), []
-        for graph, back in zip(self.graphs if hops else [], self.back):
-            # by strength: a mean of features along a negative edge is still a mean of features
-            size = abs(graph)
-            sums = _walks(size, back, filled, hops)
-            counts = _walks(size, back, known.astype(np.float64), hops)
-            blocks += [_ratio(total, count) for total, count in zip(sums, counts)]
-            blocks.append(np.diff(graph.indptr)[:, None].astype(np.float32))
+        for size in self.sizes if hops else []:
+            sums, counts = (size.sums(each, hops) for each in (filled, known.astype(np.float64)))
+            blocks += [_ratio(*each) for each in zip(sums, counts, size.rounding)]
+            blocks.append(np.diff(size.graph.indptr)[:, None].astype(np.float32))
         return np.hstack([np.empty((self.n, 0), np.float32), *blocks])
 
     def label_columns(self, targets: NDArray[np.float64], known: NDArray[np.bool_], hops: int) -> NDArray[np.float32]:
@@ -113,11 +111,10 @@ class Hops:
             0, 1 or 2.
         """
         filled, blocks = np.where(known[:, None], targets, 0.0), []
-        for graph, back in zip(self.graphs, self.back):
-            sums = _walks(graph, back, filled, hops)
-            weights = _walks(abs(graph), back, known[:, None].astype(np.float64), hops)
-            for total, weight in zip(sums, weights):
-                blocks += [_ratio(total, weight), np.clip(weight, 0.0, FLOAT_MAX).astype(np.float32)]
+        for graph, size in zip(self.graphs, self.sizes):
+            sums, weights = graph.sums(filled, hops), size.sums(known[:, None].astype(np.float64), hops)
+            for total, weight, rounding in zip(sums, weights, size.rounding):
+                blocks += [_ratio(total, weight, rounding), np.clip(weight, 0.0, FLOAT_MAX).astype(np.float32)]
         return np.hstack([np.empty((self.n, 0), np.float32), *blocks])
 
 
@@ -128,15 +125,29 @@ def _matrix(net: Net, g: int, n: int) -> scipy.sparse.csr_array:
     return scipy.sparse.csr_array(flat, shape=(n, n))
 
 
-def _walks(graph: scipy.sparse.csr_array, back: NDArray, values: NDArray, hops: int) -> Sequence[NDArray]:
-    """Return sums over the neighbours, and over the neighbours' neighbours but the instance itself."""
-    one = graph @ values
-    # A A without its diagonal: A A itself is dense where a node has many neighbours
-    return [one, graph @ one - back[:, None] * values][:hops]
+class _Walks(NamedTuple):
+    """A graph's weights (n, n), and how much of two links leads from each instance back to itself, (n, 1)."""
+
+    graph: scipy.sparse.csr_array
+    back: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, graph: scipy.sparse.csr_array) -> _Walks:
+        return cls(graph, np.asarray(graph.multiply(graph.T).sum(axis=1)).reshape(-1, 1))
+
+    def sums(self, values: NDArray, hops: int) -> Sequence[NDArray]:
+        """Return sums over the neighbours, and over the neighbours' neighbours but the instance itself."""
+        one = self.graph @ values
+        # A A without its diagonal: A A itself is dense where a node has many neighbours
+        return [one, self.graph @ one - self.back * values][:hops]
+
+    @property
+    def rounding(self) -> Sequence[NDArray]:
+        """The weights (n, 1) one and two links away up to which there is nobody, in whatever unit weights are."""
+        return np.zeros_like(self.back), TINY * self.back
 
 
-def _ratio(total: NDArray, weight: NDArray) -> NDArray[np.float32]:
+def _ratio(total: NDArray, weight: NDArray, rounding: NDArray) -> NDArray[np.float32]:
     """Return means, NaN over nothing."""
-    # rounding of the way back leaves a weight near 0, which is nobody
-    some = weight > TINY
+    some = weight > rounding
     return np.where(some, total / np.where(some, weight, 1.0), np.nan).astype(np.float32)

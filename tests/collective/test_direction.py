@@ -7,6 +7,7 @@ import pytest
 import hetcore as hc
 from datasets import suite
 from hetcore.collective.inference import net_of
+from hetcore.collective.neighbor_columns import Hops
 from hetcore.data import Graph
 from hetcore.data.splits import label_split
 from hetcore.errors import DataError
@@ -115,3 +116,35 @@ def test_real_graphs_keep_their_direction_and_sign(name):
     else:
         spread = directed.y[hidden].astype(float).std()
         assert all(rmse(each[hidden], directed.y[hidden].astype(float)) < spread for each in predicted)
+
+
+@pytest.mark.parametrize("direction", ["in", "both"])
+@pytest.mark.parametrize("unit", [1e-12, 1.0, 1e12])
+def test_columns_of_links_are_those_of_dense_matrices_in_any_unit(direction, unit):
+    rng = np.random.default_rng(4)
+    n, values = 40, rng.normal(size=(40, 2)).astype(np.float32)
+    ends = rng.integers(0, 30, (2, 60))
+    weights = unit * rng.uniform(0.1, 3.0, 60) * rng.choice([1.0, -1.0], 60)
+    # also pairs that are linked to nobody else: two links lead nowhere but back
+    ends, weights = np.hstack([ends, [[30, 32], [31, 33]]]), np.append(weights, [0.7 * unit, 0.3 * unit])
+    # and back with the other sign
+    ends, weights = np.hstack([ends, ends[::-1, :20]]), np.append(weights, -2.0 * weights[:20])
+    edges = {"source": ends[0].astype(str), "target": ends[1].astype(str), "weight": weights}
+    graph = Graph(pl.DataFrame(edges), directed=True, signed=True).aligned(pl.Series(np.arange(n).astype(str)))
+    target, known = rng.normal(size=(n, 1)), rng.random(n) < 0.5
+    hops = Hops(net_of([graph], n, weighted=True, direction=direction), n)
+    features, labels = hops.feature_columns(values, 2), hops.label_columns(target, known, 2)
+
+    one = graph.neighbors(direction).toarray().astype(np.float64)
+    two, sizes = one @ one, abs(one) @ abs(one)
+    for each in (two, sizes):
+        np.fill_diagonal(each, 0.0)
+    with np.errstate(invalid="ignore"):
+        means = [(abs(one) @ values) / abs(one).sum(1)[:, None], (sizes @ values) / sizes.sum(1)[:, None]]
+        both = (one, abs(one)), (two, sizes)
+        shown = [(a[:, known] @ target[known])[:, 0] / size[:, known].sum(1) for a, size in both]
+    assert np.isnan(means[1][30:]).all() and np.isfinite(means[0][[31, 33]]).all()
+    np.testing.assert_allclose(features[:, :4], np.hstack(means), rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(labels[:, [0, 2]], np.transpose(shown), rtol=1e-5, atol=1e-6)
+    counts = np.transpose([abs(one)[:, known].sum(1), sizes[:, known].sum(1)])
+    np.testing.assert_allclose(labels[:, [1, 3]], counts, rtol=1e-5, atol=1e-9 * unit * unit)
