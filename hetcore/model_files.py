@@ -50,6 +50,9 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
     # said of the folder: else the sentence is of the draft, which nobody has heard of
     if not path.parent.is_dir():
         raise FileNotFoundError(f"There is no folder {str(path.parent)!r}: make it, or give another path.")
+    # a folder, or a device, which the replace would turn into a file
+    if path.exists() and not path.is_file():
+        raise OSError(f"{str(path)!r} is no file: give the path of one.")
     # a hidden draft beside it, on the same disk: only there a replace is one step
     draft = path.with_name(f".{secrets.token_hex(8)}.tmp")
     try:
@@ -60,6 +63,8 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
             # before the rename, or a power cut could leave the new name with no content
             os.fsync(file.fileno())
         os.replace(draft, path)
+    except OSError as error:
+        raise type(error)(f"The file {str(path)!r} can't be written ({error.strerror}): give another path.") from None
     finally:
         # gone already if all went well
         draft.unlink(missing_ok=True)

@@ -56,7 +56,7 @@ def test_saving_over_a_file_is_all_or_nothing(model, tmp_path, monkeypatch):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(OSError, match="No space"):
+    with pytest.raises(OSError, match=r"m' can't be written \(No space left on device\): give another path\.$"):
         save(model, path)
     assert path.read_bytes() == before
     assert [entry.name for entry in tmp_path.iterdir()] == ["m"]
@@ -65,6 +65,14 @@ def test_saving_over_a_file_is_all_or_nothing(model, tmp_path, monkeypatch):
 def test_a_folder_that_is_not_there_is_named(model, tmp_path):
     with pytest.raises(FileNotFoundError, match=r"There is no folder '.*nowhere': make it"):
         save(model, tmp_path / "nowhere" / "m.hetcore")
+
+
+def test_a_model_takes_the_place_of_a_file_alone(model, tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    for path in (tmp_path, tmp_path / "pipe"):
+        with pytest.raises(OSError, match=r"' is no file: give the path of one\.$"):
+            save(model, path)
+    assert stat.S_ISFIFO((tmp_path / "pipe").stat().st_mode)
 
 
 def test_the_file_is_on_the_disk_before_it_gets_its_name(model, tmp_path, monkeypatch):

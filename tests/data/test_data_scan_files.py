@@ -83,3 +83,54 @@ def test_a_path_means_the_same_file_from_another_folder(tmp_path, monkeypatch):
     data = hc.HetData.scan({"s": "s.parquet", "t": "*.parquet"}, within=".")
     monkeypatch.chdir("/")
     assert data.sources["s"].column("x").to_list() == data.sources["t"].column("x").to_list() == [1.0]
+
+
+@pytest.mark.parametrize("name", ["report [1].parquet", "a*?{b}.parquet", "żółć 数据.parquet"])
+def test_a_files_name_is_no_pattern(tmp_path, name):
+    # what the pattern would find has other columns
+    _write(tmp_path / "other" / "report 1.parquet", id=["a"], z=["no"])
+    file = _write(tmp_path / "other" / name, id=["a", "b"], x=[1.0, 2.0])
+    assert hc.HetData.scan({"s": file}).sources["s"].column("x").to_list() == [1.0, 2.0]
+
+
+def _refused(match, *given, **more):
+    with pytest.raises(DataError, match=match) as caught:
+        hc.HetData.scan(*given, **more)
+    assert "\n" not in str(caught.value) and str(caught.value).endswith(".")
+
+
+def test_a_part_that_is_not_there_is_refused(tmp_path):
+    _write(tmp_path / "s" / "0.parquet", id=["a", "b"], x=[1.0, 2.0])
+    (tmp_path / "s" / "1.parquet").symlink_to("nowhere")
+    for path in (tmp_path / "s", str(tmp_path / "s" / "*.parquet")):
+        _refused(r"1\.parquet' can't be read", {"s": path})
+    (tmp_path / "s" / "1.parquet").unlink()
+    os.mkfifo(tmp_path / "s" / "1.parquet")
+    _refused(r"1\.parquet' can't be read .*no regular file", {"s": tmp_path / "s"})
+    (tmp_path / "s" / "1.parquet").unlink()
+    _write(tmp_path / "elsewhere" / "1.parquet", id=["c"], x=[3.0])
+    (tmp_path / "s" / "more").symlink_to(tmp_path / "elsewhere")
+    _refused(r"s/more' is a link", {"s": tmp_path / "s"})
+
+
+def test_paths_that_no_one_can_follow_are_refused_in_a_sentence(tmp_path):
+    _refused("no file or folder ''", {"s": ""})
+    _refused("can't be followed", {"s": "a" * 5000})
+    content = _write(tmp_path / "s.parquet", id=["a"], x=[1.0]).read_bytes()
+    odd = os.fsencode(tmp_path) + b"/\xff.parquet"
+    with open(odd, "wb") as file:
+        file.write(content)
+    _refused("no UTF-8 text: rename", {"s": os.fsdecode(odd)})
+    for within in ([], 3, [None]):
+        _refused("names no folder: name one or several", {"s": tmp_path / "s.parquet"}, within=within)
+
+
+def test_a_column_without_a_name_is_refused(tmp_path):
+    pl.DataFrame({"id": ["a"], "": [1.0]}).write_parquet(tmp_path / "s.parquet")
+    _refused("a column without a name", {"s": tmp_path / "s.parquet"})
+
+
+def test_ids_that_no_folder_holds_are_refused(tmp_path, monkeypatch):
+    file = _write(tmp_path / "s.parquet", id=["a"], x=[1.0])
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "nowhere"))
+    _refused("temporary folder .*set TMPDIR", {"s": file})

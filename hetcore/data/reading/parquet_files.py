@@ -2,15 +2,17 @@
 
 A path names a file, a folder with all files below it, or a pattern with * or ?. Files are taken in the order of their
 paths; those in a folder, or below it, whose name begins with "." or "_" are left out, for that is where writers keep
-what is not finished. Folders called `key=value` below the one given are columns of their own ("hive" partitions) of
-whole numbers, numbers, days or text; a column of this name in the files themselves is taken in their place.
+what is not finished. A link below a folder that leads to another folder is refused. Folders called `key=value` below
+the one given are columns of their own ("hive" partitions) of whole numbers, numbers, days or text; a column of this
+name in the files themselves is taken in their place.
 """
 
 from __future__ import annotations
 
 import glob
 import os
-from collections.abc import Callable, Mapping, Sequence
+import stat
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from pathlib import Path
@@ -80,7 +82,7 @@ class ParquetTable:
         _check_places(found, within)
         # before anything is read: a file that is written meanwhile has another stamp afterwards
         stamps = tuple(_opened(each, _stamp) for each in found)
-        schemas = [_opened(each, pl.read_parquet_schema) for each in found]
+        schemas = [_opened(each, lambda file: _rows_of(file).collect_schema()) for each in found]
         _check_schemas(found, schemas)
         heights = [_opened(each, _height) for each in found]
         # what a file says of its rows is nearer to them than the name of a folder
@@ -150,7 +152,7 @@ class ParquetTable:
         """Return the rows of a file with the columns that its folders name, nothing read."""
         values = self.partitions[number]
         given = [pl.Series(name, [value], dtype=pl.String) for name, value in values.items()]
-        own = pl.scan_parquet(self.paths[number], glob=False, hive_partitioning=False)
+        own = _rows_of(self.paths[number])
         typed = [_as_type(each, self.schema[each.name]) for each in given]
         named = own.with_columns(pl.lit(each.first(), dtype=each.dtype).alias(each.name) for each in typed)
         return named.select(list(self.schema))
@@ -161,9 +163,7 @@ class ParquetTable:
 
         def read(file: Path) -> pl.DataFrame:
             self._check_file(file, self.stamps[number])
-            # a folder's name is no pattern here, whatever is in it
-            rows = pl.scan_parquet(file, glob=False, hive_partitioning=False).select(own).slice(offset, length)
-            return rows.collect()
+            return _rows_of(file).select(own).slice(offset, length).collect()
 
         frame = _opened(Path(path), read) if own else pl.DataFrame()
         if frame.height != length and own:
@@ -176,7 +176,11 @@ class ParquetTable:
 def _opened(file: Path, read: Any) -> Any:
     """Return what is read of a file; a DataError that names it if it can't be."""
     try:
+        # bytes that are no text, which polars refuses in other words
+        str(file).encode()
         return read(file)
+    except UnicodeEncodeError:
+        raise DataError(f"The path {str(file)[-200:]!a} is no UTF-8 text: rename the file or its folder.") from None
     except UNREADABLE as error:
         raise _unreadable(file, error) from None
 
@@ -189,34 +193,60 @@ def _unreadable(file: Any, error: BaseException) -> DataError:
 def _stamp(file: Path) -> tuple[int, int]:
     """Return the bytes of a file and when it was written; not in nanoseconds, which some network disks cut off."""
     facts = file.stat()
+    # a pipe would be waited for
+    if not stat.S_ISREG(facts.st_mode):
+        raise OSError("it is no regular file")
     return facts.st_size, facts.st_mtime_ns // 1000
 
 
+def _rows_of(file: Any) -> pl.LazyFrame:
+    """Return the rows of a file, nothing read; its name is no pattern here, and its folders' names no columns."""
+    return pl.scan_parquet(file, glob=False, hive_partitioning=False)
+
+
 def _height(file: Path) -> int:
-    return pl.scan_parquet(file, glob=False).select(pl.len()).collect().item()
+    return _rows_of(file).select(pl.len()).collect().item()
 
 
 def _files(path: str) -> tuple[Path, list[Path]]:
     """Return the folder below which folders' names count, and the files, in order."""
-    root = Path(path)
-    if root.is_file():
-        return root.parent, [root]
-    if root.is_dir():
-        found = sorted(each for each in root.rglob("*.parquet") if each.is_file() and not _is_hidden(each, root))
-        if not found:
-            raise DataError(f"The folder {quoted(path, 200)} has no file that ends in .parquet: correct the path.")
-        return root, found
+    root, found = Path(path), []
+    try:
+        if path and root.is_file():
+            return root.parent, [root]
+        if path and root.is_dir():
+            found = sorted(_below(root))
+            if not found:
+                raise DataError(f"The folder {quoted(path, 200)} has no file that ends in .parquet: correct the path.")
+            return root, found
+        if glob.has_magic(path):
+            # a link that leads nowhere too: it is refused when it is opened
+            found = sorted(Path(each) for each in glob.glob(path, recursive=True) if not Path(each).is_dir())
+    except OSError as error:
+        raise DataError(f"The path {quoted(path, 200)} can't be followed ({error.strerror}): correct it.") from None
     if not glob.has_magic(path):
         raise DataError(f"There is no file or folder {quoted(path, 200)}: correct the path.")
-    found = sorted(Path(each) for each in glob.glob(path, recursive=True) if Path(each).is_file())
     if not found:
         raise DataError(f"No file has a path like {quoted(path, 200)}: correct the pattern.")
     fixed = Path(*[part for part in _before_magic(root)])
     return fixed, found
 
 
-def _is_hidden(file: Path, root: Path) -> bool:
-    return any(part.startswith((".", "_")) and "=" not in part for part in file.relative_to(root).parts)
+def _below(root: Path) -> Iterator[Path]:
+    """Yield all files below a folder that end in .parquet; a part of the table that can't be seen is refused."""
+
+    def refused(error: OSError) -> None:
+        raise error
+
+    for folder, names, files in os.walk(root, onerror=refused):
+        names[:] = [name for name in names if not _is_hidden(name)]
+        for link in (Path(folder, name) for name in names if Path(folder, name).is_symlink()):
+            raise DataError(f"The folder {quoted(str(link), 200)} is a link, which is not followed: replace it.")
+        yield from (Path(folder, name) for name in files if name.endswith(".parquet") and not _is_hidden(name))
+
+
+def _is_hidden(name: str) -> bool:
+    return name.startswith((".", "_")) and "=" not in name
 
 
 def _before_magic(path: Path) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -27,9 +27,13 @@ def folders(within: Any) -> tuple[Path, ...]:
     Raises
     ------
     DataError
-        If one is no folder.
+        If one is no folder, or none is named.
     """
-    given = () if within is None else (within,) if is_path(within) else tuple(within)
+    if within is None:
+        return ()
+    given = [within] if is_path(within) else list(within) if isinstance(within, Iterable) else []
+    if not given or not all(map(is_path, given)):
+        raise DataError(f"within={quoted(within)} names no folder: name one or several, or None to read anywhere.")
     for folder in given:
         if not Path(folder).is_dir():
             raise DataError(f"within names {quoted(os.fspath(folder), 200)}, which is no folder: correct the path.")
@@ -62,6 +66,19 @@ def scanned_ids(
     DataError
         If a file can't be read, or an id is twice in one source.
     """
+    try:
+        known, places = _joined(sources, label_ids)
+    except (OSError, pl.exceptions.PolarsError) as error:
+        why = " ".join(str(error).split())[:160]
+        raise DataError(f"Ids can't be joined in a temporary folder ({why}): set TMPDIR to one with room.") from None
+    for name, source in sources.items():
+        if isinstance(source, ScannedSource):
+            _within_source(name, lambda n=name, s=source: s.read_columns(kinds.get(n) or {}))
+    return known, dict(zip(sources, places)), places[-1]
+
+
+def _joined(sources: Mapping[str, Source], label_ids: pl.Series) -> tuple[pl.Series, list[NDArray]]:
+    """Return the distinct ids, and the places in them of each source's and of the labels'."""
     total = sum(source.n_given for source in sources.values()) + len(label_ids)
     with tempfile.TemporaryDirectory(prefix="hetcore-") as folder:
         partitions = IdPartitions(Path(folder), total)
@@ -71,13 +88,9 @@ def scanned_ids(
         partitions.open(repeats=True)
         partitions.add(label_ids.drop_nulls())
         try:
-            known, places = partitions.places()
+            return partitions.places()
         except RepeatedIdError as error:
             raise _repeated(list(sources.items()), *error.args) from None
-    for name, source in sources.items():
-        if isinstance(source, ScannedSource):
-            _within_source(name, lambda n=name, s=source: s.read_columns(kinds.get(n) or {}))
-    return known, dict(zip(sources, places)), places[-1]
 
 
 def _read_ids(source: Source, partitions: IdPartitions) -> None:

@@ -48,6 +48,9 @@ class ScannedSource(Source):
             raise DataError(f"There is no id column {quoted(id_column)}: set id_column to one of the columns {known}.")
         if PATTERN.fullmatch(id_column):
             raise DataError(f"The name {quoted(id_column)} of the id column stands for several columns: rename it.")
+        # polars gives it a name by its place, which is another in each block
+        if "" in table.schema:
+            raise DataError("There is a column without a name: write the files with a name for each.")
         if len(table.schema) == 1:
             raise DataError(f"There is no column beside the id column {quoted(id_column)}: add at least one column.")
         if not table.height:
