@@ -1,22 +1,16 @@
-r"""Kernel ridge regression on landmarks, with the prediction that each labelled row would get if it were left out.
+r"""Features of the Gaussian kernel at landmarks, and the prediction of new rows by what was learned from them.
 
-The Gaussian kernel k(x, l) = exp(-|x - l|^2 / s), with s the mean squared distance of the table's rows, is taken at m
-landmark rows l: Phi = K_nm T with T T' = K_mm^-1 (the Nystroem features). Row weights w and targets z give
+The kernel k(x, l) = exp(-|x - l|^2 / s), with s the mean squared distance of the table's rows, is taken at m landmark
+rows l: Phi = K_nm T with T T' = K_mm^-1 (the Nystroem features). What is linear in Phi sees what shallow trees need
+hundreds of splits for (a linear trend, a direction between two columns); `hetcore.consensus.smooth_learner` takes ridge
+steps on it. Phi c is K_nm T c: the T c, coefficients of the kernel at the landmarks, are kept for new rows.
 
-    c = (Phi' W Phi + a I)^-1 Phi' W z ,    f = Phi c ,
-
-in closed form, and so does the leave-one-out prediction of row j: z_j - (z_j - f_j) / (1 - h_j), h_j = w_j phi_j' (Phi'
-W Phi + a I)^-1 phi_j. The penalty a and whether columns are standardised are chosen by the leave-one-out error. A
-smooth learner sees what shallow trees need hundreds of splits for (a linear trend, a direction between two columns), at
-the cost of one eigendecomposition of m x m.
-
-References: Williams and Seeger (2001), Nystroem method; Rasmussen and Williams (2006), section 5.4.2, leave-one-out.
+Reference: Williams and Seeger (2001), Nystroem method.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -27,9 +21,8 @@ from hetcore.errors import ModelFileError
 from hetcore.numerics import fits_double, row_blocks
 from hetcore.schema import Array, Stored, checked
 
-__all__ = ["LandmarkFeatures", "Smoother", "landmark_count", "square_lengths"]
+__all__ = ["LandmarkFeatures", "SmoothPrediction", "landmark_count", "square_lengths"]
 
-PENALTIES = np.array([0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0])
 MOST_LANDMARKS = 300
 FEW_LANDMARKS = 100
 MOST_FEATURES = 30_000_000  # numbers of Phi kept for one table: 240 MB
@@ -58,8 +51,6 @@ class LandmarkFeatures:
     ----------
     X : (n, d) float32
         NaN is missing and takes its column's mean.
-    standardise : bool
-        Whether columns are divided by their standard deviation.
     rng : numpy Generator
         Draws the landmarks.
     first : (k,) int, optional
@@ -71,22 +62,16 @@ class LandmarkFeatures:
         The kernel of the table's rows with the landmarks.
     """
 
-    def __init__(self, X: NDArray, standardise: bool, rng: np.random.Generator, first: NDArray | None = None) -> None:
-        self.center, self.scale = _means(X), np.ones(X.shape[1])
-        # without the scale, which is not known yet; of very many rows some at a time
-        rows = _centred(X, self.center) if standardise or fits_double(X.size) else None
-        if standardise:
-            deviation = np.sqrt((rows**2).mean(axis=0))
-            # a constant column is divided by infinity: it takes no part in distances, rather than rounding noise that
-            # does
-            self.scale = np.where(deviation > 1e-12 * np.abs(self.center), deviation, np.inf)
-            rows = rows / self.scale
+    def __init__(self, X: NDArray, rng: np.random.Generator, first: NDArray | None = None) -> None:
+        self.center = _means(X)
+        # of very many rows some at a time
+        rows = _centred(X, self.center) if fits_double(X.size) else None
         # the mean squared distance of two rows is twice the mean square about the mean, without going over pairs
         parts = row_blocks(X) if rows is None else [slice(None)]
         some_of = (lambda some: _centred(X[some], self.center)) if rows is None else rows.__getitem__
         spread = 2.0 * np.concatenate([square_lengths(some_of(some)) for some in parts]).mean()
         root = np.sqrt(spread if spread > 0 else 1.0)
-        self.scale = self.scale * root
+        self.scale = np.full(X.shape[1], root)
         # equal landmarks would make the kernel matrix singular
         self.landmarks = np.unique(some_of(_landmarks(len(X), rng, first)) / root, axis=0)
         kernel = _gaussian(self.landmarks, self.landmarks)
@@ -101,11 +86,6 @@ class LandmarkFeatures:
         self.kernel = np.empty((len(X), len(self.landmarks)))
         for some in parts:
             self.kernel[some] = _gaussian(some_of(some) / root, self.landmarks)
-
-    @cached_property
-    def values(self) -> NDArray[np.float64]:
-        """Phi of the table's rows, (n, m)."""
-        return self.of(slice(None))
 
     def of(self, rows: NDArray | slice) -> NDArray[np.float64]:
         """Return Phi of some of the table's rows: to solve for all costs most where few are learned from."""
@@ -126,84 +106,14 @@ class LandmarkFeatures:
         return solve_triangular(self.factor, coefficients, lower=True, trans="T", check_finite=False)
 
 
-class Smoother:
-    """Kernel ridge on one table, refitted to new targets at the cost of two products with Phi.
-
-    Parameters
-    ----------
-    candidates : list of LandmarkFeatures
-        Of the same table; the one with the lowest leave-one-out error is used.
-    labelled : (n_l,) int
-        Rows of the table that have a label.
-    target : (n_l, K) float64
-        Their centred labels.
-    weights : (n,) float64
-        Weight of each row; rows of weight 0 take no part.
-    like : Smoother, optional
-        One of the same candidates, whose choice of features and penalty is taken over.
-    """
-
-    def __init__(
-        self,
-        candidates: list[LandmarkFeatures],
-        labelled: NDArray,
-        target: NDArray,
-        weights: NDArray,
-        like: Smoother | None = None,
-    ) -> None:
-        if like is None:
-            trials = [_penalty(features.values[labelled], target) for features in candidates]
-            best = int(np.argmin([error for error, _ in trials]))
-            self._features, self.penalty = candidates[best], trials[best][1]
-        else:
-            self._features, self.penalty = like._features, like.penalty
-        self.labelled, self.weights = labelled, weights
-        # only rows that weigh anything, for the product with the others is 0
-        taking = np.flatnonzero(weights > 0)
-        phi = self._features.values[taking]
-        values, vectors = np.linalg.eigh((phi * weights[taking, None]).T @ phi)
-        # rounding can leave an eigenvalue a little below 0
-        self._inverse = 1.0 / (np.maximum(values, 0.0) + self.penalty)
-        self._vectors = vectors
-        rotated = self._features.values[labelled] @ vectors
-        # a leverage of 1 is a row that the fit goes through, whatever its target: its left-out error would be 0 / 0
-        self._leverage = np.minimum((rotated**2 @ self._inverse) * weights[labelled], 0.999)
-        self.coefficients = np.zeros((phi.shape[1], target.shape[1]))
-
-    def fit(self, target: NDArray) -> NDArray[np.float64]:
-        """Fit the targets (n, K) of the rows of positive weight.
-
-        Returns
-        -------
-        (n, K) float64
-            The fit; for labelled rows, what it would be had that row been left out.
-        """
-        phi = self._features.values
-        projected = self._vectors.T @ (phi.T @ (self.weights[:, None] * target))
-        self.coefficients = self._vectors @ (self._inverse[:, None] * projected)
-        predicted = phi @ self.coefficients
-        own = target[self.labelled]
-        predicted[self.labelled] = own - (own - predicted[self.labelled]) / (1.0 - self._leverage)[:, None]
-        return predicted
-
-    def to_arrays(self) -> dict[str, NDArray]:
-        """Return what predicts new rows as arrays that `SmoothPrediction` takes."""
-        features = self._features
-        # a file holds finite numbers alone: 0 stands for the infinite scale
-        finite = np.where(np.isfinite(features.scale), features.scale, 0.0)
-        dual = features.dual(self.coefficients)
-        arrays = {"center": features.center, "scale": finite, "landmarks": features.landmarks, "dual": dual}
-        return {name: np.ascontiguousarray(array) for name, array in arrays.items()}  # as files keep them: same bits
-
-
 class SmoothPrediction(Stored):
-    """A fitted smoother without its training rows.
+    """What was learned from the features of landmarks, without the training rows.
 
     Parameters
     ----------
     arrays : mapping
-        From `Smoother.to_arrays`: center (d,), scale (d,) with 0 for a column that says nothing, landmarks (m, d), dual
-        (m, K).
+        Center (d,), scale (d,) with 0 for a column that says nothing, landmarks (m, d), and dual (m, K): the kernel's
+        coefficients, see `LandmarkFeatures.dual`.
     sizes : dict of str to int, optional
         Known sizes by letter; those of the arrays join them.
 
@@ -286,17 +196,3 @@ def _gaussian(rows: NDArray, landmarks: NDArray) -> NDArray[np.float64]:
         np.maximum(squares, 0.0, out=squares)
         np.exp(np.negative(squares, out=squares), out=squares)
     return found
-
-
-def _penalty(phi: NDArray, target: NDArray) -> tuple[float, float]:
-    """Return the lowest mean squared leave-one-out error and its penalty, rows weighted equally."""
-    values, vectors = np.linalg.eigh(phi.T @ phi)
-    rotated = phi @ vectors
-    projected, squares = rotated.T @ target, rotated**2
-    best = (np.inf, float(PENALTIES[-1]))
-    for penalty in PENALTIES:
-        inverse = 1.0 / (np.maximum(values, 0.0) + penalty)
-        leverage = np.minimum(squares @ inverse, 0.999)
-        left_out = (target - rotated @ (inverse[:, None] * projected)) / (1.0 - leverage)[:, None]
-        best = min(best, (float((left_out**2).mean()), float(penalty)))
-    return best

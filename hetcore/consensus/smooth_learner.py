@@ -44,7 +44,7 @@ class SmoothLearner(ViewLearner):
         rows = content.X.load() if isinstance(content.X, TableView) else content.X
         if content.learner == "kernel":
             # labelled rows first among the landmarks, for the fit is best near them
-            made = partial(LandmarkFeatures, rows, False, np.random.default_rng(0), self.own)
+            made = partial(LandmarkFeatures, rows, np.random.default_rng(0), self.own)
             self.landmarks = MEMORY.recalled("landmarks", content.columns_key, made)
         # of the columns and of which rows are pulled: another lambda0, but for 0, leaves them as they are
         shared = content.columns_key and self.pulled.size
@@ -243,8 +243,7 @@ class SmoothLearner(ViewLearner):
         arrays = {"constant": constant, "range": np.array(self.range or (-np.inf, np.inf))}
         if self.landmarks is None:
             return arrays | {"coefficients": flat}
-        scale = np.where(np.isfinite(self.landmarks.scale), self.landmarks.scale, 0.0)
-        held = {"center": self.landmarks.center, "scale": scale, "landmarks": self.landmarks.landmarks}
+        held = {name: getattr(self.landmarks, name) for name in ("center", "scale", "landmarks")}
         return arrays | held | {"dual": flat}
 
 
