@@ -9,7 +9,7 @@ import scipy.sparse
 from numpy.typing import NDArray
 
 from hetcore.data import Graph, HetData, Source
-from hetcore.data.encoding import SourceEncoder
+from hetcore.data.encoding import SourceEncoder, side_by_side
 from hetcore.data.identity import positions
 from hetcore.errors import ParameterError
 
@@ -64,7 +64,7 @@ class JoinedFeatures:
         self._graphs = data.graph_names if self.adjacency else []
         self._ids = data.id_series
         self._words = np.array([word for name in data.sources for word in self._are_words(name, data.sources[name])])
-        tables = self._tables(data)
+        tables = side_by_side(data, self._encoders)
         known = ~np.isnan(tables)
         totals = np.where(known, tables, 0.0).sum(axis=0, dtype=np.float64)
         # a column without any value: its mean is 0
@@ -73,7 +73,7 @@ class JoinedFeatures:
 
     def transform(self, data: HetData) -> Joined:
         """Return the joined features of data with these sources and graphs, some of which may be lacking."""
-        tables = self._tables(data)
+        tables = side_by_side(data, self._encoders)
         if self.fill == "mean":
             tables = np.where(np.isnan(tables), self._means, tables)
         blocks = [self._links(data.graphs.get(name), data) for name in self._graphs]
@@ -85,16 +85,6 @@ class JoinedFeatures:
         texts = tuple(f"{column}: " for column, kind in source.kinds.items() if kind == "text")
         names = self._encoders[name].feature_names
         return [feature.startswith(texts) and not feature.endswith(": number of words") for feature in names]
-
-    def _tables(self, data: HetData) -> NDArray[np.float32]:
-        """Return the encoded columns (n, d), NaN where a source has no record of the instance."""
-        blocks = []
-        for name, encoder in self._encoders.items():
-            block = np.full((data.n, len(encoder.feature_names)), np.nan, dtype=np.float32)
-            if name in data.sources:
-                block[data.rows(name)] = encoder.transform(data.sources[name], name)
-            blocks.append(block)
-        return np.hstack(blocks)
 
     def _links(self, graph: Graph | None, data: HetData) -> scipy.sparse.csr_array:
         """Return link weights (n, m) to the training instances; links to others are left out."""

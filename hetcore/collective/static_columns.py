@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,7 +10,7 @@ from numpy.typing import NDArray
 from hetcore.binning import BinMapper
 from hetcore.collective.neighbor_columns import FeatureReduction, Hops
 from hetcore.data import HetData
-from hetcore.data.encoding import SourceEncoder
+from hetcore.data.encoding import SourceEncoder, side_by_side
 from hetcore.kernels.collective_columns import Net
 from hetcore.kernels.layout import MISSING_BIN
 from hetcore.parameters import Whole
@@ -64,7 +63,7 @@ class StaticColumns(Stored):
         # one encoder a source, learned from all its records, labelled or not
         recorded = {name: source for name, source in data.sources.items() if source.n_rows}
         encoders = {name: SourceEncoder().fit(source) for name, source in recorded.items()}
-        own = _own_values(data, encoders)
+        own = side_by_side(data, encoders)
         columns = cls(
             encoders=encoders,
             reduction=FeatureReduction.of(own),
@@ -108,7 +107,7 @@ class StaticColumns(Stored):
             Less their mean.
         known : (n,) bool
         """
-        own = self._with_features(_own_values(data, self.encoders), Hops(net, data.n))
+        own = self._with_features(side_by_side(data, self.encoders), Hops(net, data.n))
         labels = self.label_mapper.transform(self.label_columns(net, targets, known))
         return np.concatenate([self.mapper.transform(own), labels])
 
@@ -127,13 +126,3 @@ class StaticColumns(Stored):
         own, features = len(self.reduction.components), self._n_features(n_graphs)
         labels = n_graphs * self.label_hops * (n_outputs + 1)
         return (self.mapper.n_bins.size, self.label_mapper.n_bins.size) == (own + features, labels)
-
-
-def _own_values(data: HetData, encoders: Mapping[str, SourceEncoder]) -> NDArray[np.float32]:
-    blocks = []
-    for name, encoder in encoders.items():
-        block = np.full((data.n, len(encoder.feature_names)), np.nan, np.float32)
-        if name in data.sources:
-            block[data.rows(name)] = encoder.transform(data.sources[name], name)
-        blocks.append(block)
-    return np.hstack(blocks)

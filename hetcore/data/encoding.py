@@ -16,8 +16,8 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Iterable, Iterator
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
@@ -30,7 +30,10 @@ from hetcore.data.source import Source
 from hetcore.data.text import listed, quoted
 from hetcore.errors import DataError, MissingColumnsWarning, ModelFileError
 
-__all__ = ["SourceEncoder"]
+if TYPE_CHECKING:
+    from hetcore.data.hetdata import HetData
+
+__all__ = ["SourceEncoder", "side_by_side"]
 
 UNREAD = 0.2  # share of a column's values from which on it is told that they can't be read
 WHOLE = re.compile(r"0|-?[1-9]\d{0,5}")
@@ -189,6 +192,17 @@ class SourceEncoder:
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise ModelFileError(f"The columns of a source are described wrongly ({error}): save it again.") from None
         return cls()._set(encoders)
+
+
+def side_by_side(data: HetData, encoders: Mapping[str, SourceEncoder]) -> NDArray[np.float32]:
+    """Return the encoded columns of sources (n, d), NaN where a source has no record of an instance or is not there."""
+    blocks = []
+    for name, encoder in encoders.items():
+        block = np.full((data.n, len(encoder.feature_names)), np.nan, np.float32)
+        if name in data.sources:
+            block[data.rows(name)] = encoder.transform(data.sources[name], name)
+        blocks.append(block)
+    return np.hstack(blocks)
 
 
 def _called(name: str) -> str:

@@ -19,7 +19,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from hetcore.data.encoding import SourceEncoder
+from hetcore.data.encoding import SourceEncoder, side_by_side
 from hetcore.data.hetdata import HetData
 from hetcore.data.kinds import as_text
 from hetcore.data.source import Source
@@ -125,16 +125,11 @@ def plain_table(data: HetData, like: HetData | None = None) -> PlainTable:
     if not known.sources:
         raise DataError("The data have no table: add one with a column for each feature.")
     _check_sources(data, known.source_names)
-    blocks, names = [], []
-    for name, source in known.sources.items():
-        encoder = SourceEncoder().fit(source)
-        block = np.full((data.n, len(encoder.feature_names)), np.nan)
-        if name in data.sources:
-            block[data.rows(name)] = encoder.transform(data.sources[name], name)
-        blocks.append(block)
-        # one table needs no name before its columns
-        names += [f if len(known.sources) == 1 else f"{name}: {f}" for f in encoder.feature_names]
-    return PlainTable(np.hstack(blocks), data.y, names)
+    encoders = {name: SourceEncoder().fit(source) for name, source in known.sources.items()}
+    # one table needs no name before its columns
+    prefixes = {name: "" if len(encoders) == 1 else f"{name}: " for name in encoders}
+    names = [prefixes[name] + each for name, encoder in encoders.items() for each in encoder.feature_names]
+    return PlainTable(side_by_side(data, encoders).astype(np.float64), data.y, names)
 
 
 def _check_sources(data: HetData, known: Sequence[str]) -> None:

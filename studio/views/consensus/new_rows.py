@@ -24,8 +24,6 @@ from studio.views.consensus.case_values import as_written, read_value
 
 __all__ = ["NewRows", "matched", "predict", "unfamiliar"]
 
-NUMERIC = ("real", "binary")
-
 
 class NewRows(NamedTuple):
     """New instances, the source that each file became, and what differs from the training data, in sentences."""
