@@ -177,8 +177,8 @@ class HetData(WhatIf, Views):
         ----------
         sources : mapping of str to path, table or Source
             A path names a Parquet file, a folder of such files (with folders `key=value` as columns; what is called
-            ".…" or "_…" is left out), or a pattern such as "part-*.parquet". A file that is written anew after the scan
-            is refused when it is read. What is no path is taken as by the constructor.
+            ".…" or "_…" is left out, a link to a folder refused), or a pattern such as "part-*.parquet". A file that is
+            written anew after the scan is refused when it is read. What is no path is taken as by the constructor.
         graphs : mapping of str to path or edge list, networkx graph, ..., optional
             As of the constructor; a table at a path is read whole.
         target : path, table (id, y) or tuple (ids, y), optional
@@ -197,7 +197,8 @@ class HetData(WhatIf, Views):
         ------
         DataError
             As of the constructor. Also if a path has no Parquet file, lies outside of `within`, a file can't be read,
-            files of one source have other columns, or an id occurs twice in a source; the message names the file.
+            files of one source have other columns, or an id occurs twice in a source; the message names the file. And
+            if `within` is empty, or no temporary folder holds the ids.
 
         Examples
         --------
