@@ -15,7 +15,7 @@ from pathlib import Path
 from hetcore.data.text import quoted
 from hetcore.errors import DataError
 
-__all__ = ["PERSON", "below", "folders", "listing"]
+__all__ = ["PERSON", "below", "folders", "listing", "required"]
 
 PERSON = "{person}"
 PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@+-]{0,99}")
@@ -36,6 +36,19 @@ def folders(person: str = "") -> list[Path]:
     own = PLAIN.fullmatch(person) is not None
     given = [text.replace(PERSON, person) for text in named if own or PERSON not in text]
     return [Path(text).resolve() for text in given if Path(text).is_dir()]
+
+
+def required(within: Sequence[str]) -> list[Path]:
+    """Return the folders that a task may read; without any, the library would read anywhere.
+
+    Raises
+    ------
+    DataError
+        If there is none: the operator, or the name of a person's folder, has changed since the data were opened.
+    """
+    if not within:
+        raise DataError("No folder of this server may be read any more: ask whoever runs it, or use other data.")
+    return [Path(folder) for folder in within]
 
 
 def below(text: str, among: Sequence[Path]) -> Path:

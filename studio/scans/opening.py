@@ -27,6 +27,7 @@ from hetcore.data.identity import as_ids
 from hetcore.data.reading.parquet_files import ParquetTable
 from hetcore.data.text import quoted
 from hetcore.errors import DataError
+from studio.scans.allowed import required
 
 __all__ = ["INSTANCES", "QUANTILES", "SUMMARY", "about", "opened"]
 
@@ -61,7 +62,7 @@ def opened(scan: Mapping[str, Any], within: Sequence[str]) -> dict[str, Any]:
     DataError
         If a file can't be read or lies outside, or a table has no row or no id column.
     """
-    allowed, key = [Path(folder) for folder in within], scan["id"]
+    allowed, key = required(within), scan["id"]
     tables = {name: ParquetTable.of(path, allowed, key) for name, path in scan["sources"].items()}
     graphs = {name: ParquetTable.of(path, allowed) for name, path in scan["graphs"].items()}
     share = _share(tables.values())

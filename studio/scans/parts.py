@@ -13,6 +13,7 @@ from typing import Any
 from hetcore.data.reading.parquet_files import ParquetTable
 from hetcore.data.text import quoted
 from hetcore.errors import DataError
+from studio.scans.allowed import required
 
 __all__ = ["MOST", "Part", "check_scan", "guess_id", "parts", "scan_of"]
 
@@ -54,7 +55,7 @@ def _is_part(path: Path) -> bool:
 
 
 def _part(path: Path, within: Sequence[str]) -> dict[str, Any]:
-    table = ParquetTable.of(path, [Path(folder) for folder in within])
+    table = ParquetTable.of(path, required(within))
     columns = {name: str(dtype) for name, dtype in table.schema.items()}
     size = sum(size for size, _ in table.stamps)
     facts = {"name": path.stem if path.is_file() else path.name, "path": str(path), "rows": table.height, "bytes": size}

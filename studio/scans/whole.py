@@ -8,6 +8,7 @@ from typing import Any
 
 from hetcore.data import HetData
 from hetcore.data.reading.parquet_files import ParquetTable
+from studio.scans.allowed import required
 
 __all__ = ["data_of"]
 
@@ -30,7 +31,7 @@ def data_of(scan: Mapping[str, Any], within: Sequence[str]) -> HetData:
     DataError
         As of `HetData.scan`.
     """
-    files = _files(scan, [Path(folder) for folder in within])
+    files = _files(scan, required(within))
     if not _kept or _kept[0][0] != (files, scan):
         # Before the new ones are read, or both would be in memory.
         _kept.clear()
@@ -51,6 +52,6 @@ def _scanned(scan: Mapping[str, Any], within: Sequence[str]) -> HetData:
     target, key = scan["target"], scan["id"]
     labels = None
     if target is not None:
-        table = ParquetTable.of(target["path"], [Path(folder) for folder in within], key)
+        table = ParquetTable.of(target["path"], required(within), key)
         labels = table.read([key, target["label"]])
     return HetData.scan(scan["sources"], scan["graphs"], labels, key, task=scan["task"], within=list(within))

@@ -47,6 +47,12 @@ def scan(folder):
     return parts.scan_of(parts.parts(str(folder), [str(folder)]), "id", "y", "regression")
 
 
+def test_where_no_folder_may_be_read_any_more_nothing_is(folder, scan):
+    for read, what in ((parts.parts, str(folder)), (opening.opened, scan), (whole.data_of, scan)):
+        with pytest.raises(DataError, match=r"^No folder of this server may be read any more: ask .*\.$"):
+            read(what, [])
+
+
 def test_a_person_may_read_below_the_folders_of_the_setting_alone(tmp_path, monkeypatch):
     for name in ("shared/sales", "people/anna", "people/ben", "secret"):
         (tmp_path / name).mkdir(parents=True)
