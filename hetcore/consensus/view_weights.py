@@ -67,9 +67,9 @@ def consensus_of_each(weights: NDArray, predicted: NDArray, covers: NDArray, pri
 
 
 def fitted_mix(
-    outputs: Outputs, predicted: NDArray, covers: NDArray, codes: NDArray, start: NDArray, strength: float = 1.0
+    outputs: Outputs, predicted: NDArray, covers: NDArray, codes: NDArray, start: NDArray
 ) -> NDArray[np.float64]:
-    """Return the weights on the simplex with the lowest loss of the consensus plus KL(w, start) * strength / n.
+    """Return the weights on the simplex with the lowest loss of the consensus plus KL(w, start) / n.
 
     Exponentiated gradient with backtracking. Views say the prior where they do not cover, so that nothing is divided.
 
@@ -80,20 +80,19 @@ def fitted_mix(
     covers : (v, n) bool
     codes : (n, k) float64
     start : (v,) float64
-    strength : float
     """
     start = np.maximum(start, 1e-6) / np.maximum(start, 1e-6).sum()
     predicted = np.where(covers[:, :, None], predicted, outputs.prior)
     n, weights, rate = len(codes), start.copy(), 1.0
 
     def value(w: NDArray) -> float:
-        pull = strength / n * float(w @ np.log(w / start))
+        pull = 1.0 / n * float(w @ np.log(w / start))
         return float(outputs.loss(np.tensordot(w, predicted, 1), codes).mean()) + pull
 
     now = value(weights)
     for _ in range(200):
         slope = np.einsum("nk,vnk->v", outputs.fitted(np.tensordot(weights, predicted, 1)) - codes, predicted) / n
-        slope += strength / n * np.log(weights / start)
+        slope += 1.0 / n * np.log(weights / start)
         while rate > 1e-4:
             moved = np.maximum(weights * np.exp(rate * (slope.min() - slope)), 1e-9)  # at most 1: nothing overflows
             moved /= moved.sum()
