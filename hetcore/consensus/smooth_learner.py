@@ -31,7 +31,7 @@ LOOKS = (0, 4, 8, 12, 16, 20)  # falls of the penalty after which its ridge regr
 SHORT = 4  # falls that the first round is short of the best of them
 FAINT = 1e-9  # eigenvalue over the largest, below which no step is taken
 FEWEST_CURVATURE = 0.05  # of the log loss, as a ridge step takes it
-BEYOND = 0.2  # of the labels' range, how far beyond it numbers are predicted
+BEYOND = {"kernel": 0.2, "linear": 1.0}  # of the labels' range, how far beyond it numbers are predicted
 SOME = 300  # rows whose mean length stands for that of all
 CONSTANT = 0.3  # the constant column of a smooth learner, where rows have length 1 on average
 
@@ -63,7 +63,7 @@ class SmoothLearner(ViewLearner):
         known = self.codes[self.own]
         # numbers are not predicted far beyond the labels: a linear fit of few rows runs far
         low, high = known.min(initial=0.0), known.max(initial=0.0)  # their mean is 0
-        more = BEYOND * (high - low)
+        more = BEYOND[content.learner] * (high - low)
         self.range = (low - more, high + more) if self.own.size and not self.outputs.is_classifier else None
         # rows first, as a product with the eigenvectors gives them: (m, F, k)
         self.scores = np.tile(self.outputs.prior, (len(fitted), self.rule.n_folds, 1))

@@ -4,7 +4,7 @@ Trees take a table's encoded columns as they are, NaN where a value or a record 
 300 that vary most, and 32 principal components of all. Smooth learners take columns of mean 0 and deviation 1, at most
 4 from the mean (words: rows of length 1), 0 where missing, and of a skewed column its normal scores too, those of its
 logarithm; kernels 200 components of them where there are more, linear learners too where there are more than 2,000, or
-too many for memory.
+too many for memory. Linear learners that see all columns see them uncut: a sum of prices is one at its far end too.
 """
 
 from __future__ import annotations
@@ -57,6 +57,9 @@ class Projection(Stored):
         Deviations from the mean beyond which a value counts as that far: a learner that is linear in a skewed column
         would say anything of the few rows at its end. Infinite for a column of two values, which has no end; None with
         `unit_rows`, and in files of before there was one.
+    reach : (d,) float64 or None
+        Largest deviation of the rows learned from, up to which a linear learner sees a value; None for columns that
+        are not a table's, and in files of before.
     skewed : (s,) int64 or None
         Columns whose normal scores follow the others.
     knots, scores : (s, q) float64 or None
@@ -67,7 +70,7 @@ class Projection(Stored):
         "center": Array("d"), "factor": Array("d"), "components": Array("d r", optional=True), "unit_rows": Flag(),
         "projected": Flag(), "limit": Array("d", low=0, optional=True, allows="inf"),
         "skewed": Array("s", np.int64, low=0, optional=True), "knots": Array("s q", optional=True),
-        "scores": Array("s q", optional=True),
+        "scores": Array("s q", optional=True), "reach": Array("d", low=0, optional=True),
     }  # fmt: skip
 
     center: NDArray[np.float64]
@@ -78,6 +81,7 @@ class Projection(Stored):
     skewed: NDArray[np.int64] | None = None
     knots: NDArray[np.float64] | None = None
     scores: NDArray[np.float64] | None = None
+    reach: NDArray[np.float64] | None = None
 
     @classmethod
     def fit(cls, X: NDArray, unit_rows: bool = False, most: int | None = None, rank: int = 0) -> Projection:
@@ -102,14 +106,30 @@ class Projection(Stored):
     @classmethod
     def joined(cls, given: Sequence[Projection]) -> Projection:
         """Return the projection of all columns of some that have no components, side by side."""
-        center, factor, limit = zip(*((each.center, each.factor, each.limit) for each in given))
-        plain = cls(np.concatenate(center), np.concatenate(factor), limit=np.concatenate(limit))
+        center, factor, limit, reach = zip(*((each.center, each.factor, each.limit, each.reach) for each in given))
+        reach = None if any(each is None for each in reach) else np.concatenate(reach)
+        plain = cls(np.concatenate(center), np.concatenate(factor), limit=np.concatenate(limit), reach=reach)
         firsts = np.cumsum([0, *(part.size for part in center[:-1])])
         found = [(first + each.skewed, each.knots, each.scores) for first, each in zip(firsts, given) if each.n_scores]
         if not found:
             return plain
         skewed, knots, scores = (np.concatenate(parts) for parts in zip(*found))
         return replace(plain, skewed=skewed, knots=knots, scores=scores)
+
+    def with_reach(self, X: NDArray) -> Projection:
+        """Return this with how far the rows of X (n, d) reach."""
+        far = [np.abs(_known((X[some] - self.center) * self.factor)).max(axis=0) for some in row_blocks(X) if len(X)]
+        return replace(self, reach=np.max(far, axis=0, initial=0.0) if far else np.zeros(self.center.size))
+
+    def uncut(self, X: NDArray, rows: NDArray) -> NDArray:
+        """Return the columns (n, d + s) of X (n, d) as linear learners see them, `rows` being what others do."""
+        cut = () if self.reach is None or self.limit is None else np.flatnonzero(self.reach > self.limit)
+        # most tables have no value so far out, and one array serves all learners
+        if not len(cut):
+            return rows
+        found, far = rows.copy(), _known((X[:, cut] - self.center[cut]) * self.factor[cut])
+        found[:, cut] = np.clip(far, -self.reach[cut], self.reach[cut])
+        return found
 
     def with_scores(self, X: NDArray) -> Projection:
         """Return this with the normal scores of the skewed columns of X (n, d), from at most 20,000 of its rows."""
@@ -302,12 +322,12 @@ class TableEncoding(Stored):
         if len(encoder.feature_names) <= MOST_TREE_COLUMNS:
             parts, whole = [], None
             for place, X in encoder.blocks(source):
-                parts.append(Projection.fit(X).with_scores(X))
+                parts.append(Projection.fit(X).with_scores(X).with_reach(X))
                 whole = X if place.start == 0 and X.shape[1] == len(encoder.feature_names) else None
             return cls(encoder, Projection.joined(parts), None, None, None), whole
         X = encoder.transform(source)
         words = "text" in source.kinds.values() or _looks_like_words(X)
-        plain = Projection.fit(X, words)
+        plain = Projection.fit(X, words).with_reach(X)
         rows = plain(X)
         # in their own order, those that vary most: ties by their place
         kept = np.sort(np.argsort(-rows.var(axis=0), kind="stable")[:MOST_TREE_COLUMNS])
@@ -317,14 +337,15 @@ class TableEncoding(Stored):
 
     def columns(
         self, source: Source, name: str, X: NDArray[np.float32] | None = None
-    ) -> tuple[NDArray[np.float32], NDArray, NDArray]:
-        """Return the columns for trees, the scaled columns, and those for smooth learners; X is the table encoded."""
+    ) -> tuple[NDArray[np.float32], NDArray, NDArray, NDArray]:
+        """Return columns for trees, for linear and for other smooth learners, all scaled; X is the table encoded."""
         X = self.encoder.transform(source, name) if X is None else X
         plain = self.plain(X)
+        uncut = self.plain.uncut(X, plain)
         if self.kept is None:
-            return X, plain, plain
+            return X, uncut, plain, plain
         trees = np.hstack([X[:, self.kept], (plain @ self.components).astype(np.float32)])
-        return trees, plain, plain @ self.smooth
+        return trees, uncut, plain @ self.smooth, plain
 
 
 class TableColumns(Stored):
@@ -344,7 +365,7 @@ class TableColumns(Stored):
         self._tables = {name: each for name, (each, _) in fitted.items()}
         self._joined = self._flat = None
         blocks = self._blocks(data, {name: X for name, (_, X) in fitted.items()})
-        plain, trees = blocks[1:3]
+        plain, trees = blocks[1], blocks[3]
         self.has_words = any(table.plain.unit_rows for table in self._tables.values())
         joined = np.hstack(list(plain.values()))
         # directions that vary little may say much to a linear learner; its columns are averaged along each graph too
@@ -406,7 +427,7 @@ class TableColumns(Stored):
         """Return the columns of any data; tables that it lacks are missing."""
         return self._side_by_side(*self._blocks(data))
 
-    def _side_by_side(self, has: dict, plain: dict, trees: dict, smooth: dict) -> Tables:
+    def _side_by_side(self, has: dict, plain: dict, uncut: dict, trees: dict, smooth: dict) -> Tables:
         """Return the columns of what `_blocks` gave."""
         joined, scaled = np.hstack(list(trees.values())), narrowed(np.hstack(list(plain.values())))
         joined_smooth = scaled if self._joined is None else scaled @ self._joined
@@ -416,14 +437,16 @@ class TableColumns(Stored):
             # what no table has is missing, not a point in the middle
             flat[~np.any(list(has.values()), axis=0)] = np.nan
         linear = scaled if self.linear_sees_all else joined_smooth
+        if self.linear_sees_all and any(uncut[name] is not plain[name] for name in plain):
+            linear = narrowed(np.hstack(list(uncut.values())))
         return Tables(has, trees, smooth, joined=joined, joined_smooth=joined_smooth, joined_linear=linear, flat=flat)
 
     def _blocks(self, data: HetData, encoded: dict[str, Any] | None = None) -> tuple[dict[str, NDArray], ...]:
-        """Return coverage, scaled columns, columns for trees and for smooth learners, by table, over all instances.
+        """Return coverage, scaled columns, uncut ones, those of trees and smooth learners, by table, of all instances.
 
         `encoded` has tables that were encoded already; they are taken out of it.
         """
-        has, plain, trees, smooth = {}, {}, {}, {}
+        has, plain, uncut, trees, smooth = {}, {}, {}, {}, {}
         widths = self.widths()
         for name, table in self._tables.items():
             # a table that the data lack is missing in all rows
@@ -434,10 +457,14 @@ class TableColumns(Stored):
             plain[name] = np.zeros((data.n, d), np.float64 if fits_double(data.n * d) else np.float32)
             trees[name] = np.full((data.n, widths[name]), np.nan, np.float32)
             smooth[name] = plain[name] if table.smooth is None else np.zeros((data.n, table.smooth.shape[1]))
+            uncut[name] = plain[name]
             if rows.size:
                 found = table.columns(data.sources[name], name, encoded.pop(name) if encoded else None)
-                trees[name][rows], plain[name][rows], smooth[name][rows] = found
-        return has, plain, trees, smooth
+                trees[name][rows], far, smooth[name][rows], plain[name][rows] = found
+                if far is not found[3]:
+                    uncut[name] = np.zeros_like(plain[name])
+                    uncut[name][rows] = far
+        return has, plain, uncut, trees, smooth
 
     def to_state(self) -> State:
         """Return plain values and arrays; those of before there were declarations said of each part whether it is."""
