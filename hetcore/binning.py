@@ -153,6 +153,12 @@ class BinMapper(Stored):
         bin_values(X[part], self._padded, self.n_bins, own)
         binned[:, part] = own
 
+    def of_columns(self, columns: np.ndarray) -> BinMapper:
+        """Return the mapper of some columns (c,) alone."""
+        part = BinMapper(self.max_bins)
+        part._use([self.thresholds[f] for f in columns])
+        return part
+
     def fit_blocks(self, blocks: Iterable[Block], shape: tuple[int, int]) -> np.ndarray:
         """Find the thresholds of columns that come some at a time, so that a byte a cell remains of each.
 
@@ -179,9 +185,7 @@ class BinMapper(Stored):
         """Return the bins (d, n) of columns that come as for `fit_blocks`."""
         binned = np.empty((len(self.thresholds), n), np.uint8)
         for columns, X in blocks:
-            part = BinMapper(self.max_bins)
-            part._use(self.thresholds[columns])
-            binned[columns] = part.transform(X)
+            binned[columns] = self.of_columns(np.arange(len(self.thresholds))[columns]).transform(X)
         return binned
 
     def to_arrays(self) -> dict[str, np.ndarray]:

@@ -179,13 +179,15 @@ def unseen_columns(links: Any, labels: KnownLabels) -> NDArray[np.float32]:
     rows, members = unseen_rows(labels)
     own, linked = labels.fold[rows], linked_rows(links)[rows]
     columns = np.full((rows.size, 3 * labels.codes.shape[1] + 3), np.nan, np.float32)
-    pairs = sorted({(min(each), max(each)) for each in zip(own.tolist(), members.tolist())})
+    least, most, folds = np.minimum(own, members), np.maximum(own, members), int(members.max(initial=0)) + 1
+    pair = least * folds + most
+    pairs = [divmod(each, folds) for each in np.unique(pair).tolist()]
     at_once = max(1, MOST_NUMBERS // max(1, len(labels.fold) * (labels.codes.shape[1] + 1)))
     spreading = symmetric(links, loops=False) if pairs else None
     for first in range(0, len(pairs), at_once):
         some = pairs[first : first + at_once]
         for (a, b), part in zip(some, _parts(links, spreading, labels, some)):
-            here = np.flatnonzero(linked & (((own == a) & (members == b)) | ((own == b) & (members == a))))
+            here = np.flatnonzero(linked & (pair == a * folds + b))
             columns[here] = _columns(*(each[rows[here]] for each in part))
     return columns
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
 
 from hetcore.consensus.recall import MEMORY, key_of
-from hetcore.consensus.table_views import TableView
+from hetcore.consensus.table_views import TableView, Unseen
 from hetcore.consensus.view_learners import ViewContent, ViewLearner
 from hetcore.kernel_ridge import LandmarkFeatures, square_lengths
 from hetcore.numerics import product
@@ -55,7 +55,7 @@ class SmoothLearner(ViewLearner):
             self.landmarks.kernel = self.landmarks.kernel[:0]  # what is needed of it was picked
         self.values, self.vectors = self._spectrum(fitted, grams)
         self.turned = fitted @ self.vectors
-        self.unseen = self._unseen(content.unseen)
+        self.unseen = None if content.unseen is None else self._unseen(rows, content.unseen)
         self.spectra = [] if self.unseen is None else [_spectrum_of(self.unseen[0][rows]) for rows in self._whose()]
         self.weights = np.zeros((self.values.size, self.rule.n_folds, self.outputs.k))
         # which labelled rows a member has seen
@@ -69,14 +69,15 @@ class SmoothLearner(ViewLearner):
         self.scores = np.tile(self.outputs.prior, (len(fitted), self.rule.n_folds, 1))
         self.first_penalty *= PENALTY_FALL ** self._falls_before()
 
-    def _unseen(self, given: NDArray | None) -> tuple[NDArray, NDArray, NDArray] | None:
+    def _unseen(self, rows: NDArray, unseen: Unseen) -> tuple[NDArray, NDArray, NDArray]:
         """Return what members learn from, where that is not the labelled rows: in eigenvectors, codes, whose it is."""
-        if given is None:
-            return None
+        learned = self.own[np.concatenate(self.training)]
+        given = rows[learned]
+        given[:, unseen.places] = unseen.values
         given = given if self.landmarks is None else self.landmarks.of_new(given)
         members = np.repeat(np.arange(self.rule.n_folds), [part.size for part in self.training])
         whose = members[:, None, None] == np.arange(self.rule.n_folds)[:, None]
-        codes = self.codes[self.own][np.concatenate(self.training)]
+        codes = self.codes[learned]
         return _with_constant(given, self.unit) @ self.vectors, codes, whose
 
     def _whose(self) -> list[slice]:

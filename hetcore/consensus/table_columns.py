@@ -140,6 +140,11 @@ class Projection(Stored):
         knots, scores = (np.stack(parts) for parts in zip(*curves.values()))
         return replace(self, skewed=np.array(list(curves), np.int64), knots=knots, scores=scores)
 
+    def of_columns(self, columns: NDArray[np.int64]) -> Projection:
+        """Return the projection of some columns (c,) alone, of one that has no scores and no components."""
+        limit = None if self.limit is None else self.limit[columns]
+        return Projection(self.center[columns], self.factor[columns], limit=limit)
+
     @property
     def n_scores(self) -> int:
         """How many columns have normal scores too."""

@@ -20,7 +20,7 @@ from hetcore.consensus.table_columns import TableEncoding
 from hetcore.data import HetData, Source
 from hetcore.errors import DataError
 
-__all__ = ["BY_CATEGORY", "NEAR", "DataView", "TableFitter", "TableView", "View", "check_room"]
+__all__ = ["BY_CATEGORY", "NEAR", "DataView", "TableFitter", "TableView", "Unseen", "View", "check_room"]
 
 CELL_BYTES = 20  # of an encoded cell of joined tables, at least
 NEAR = "labels near in "  # what the columns of such views begin with
@@ -61,6 +61,21 @@ class View(NamedTuple):
         return of_rows or bool(self.graphs) and not self.columns.startswith("smoothed")
 
 
+class Unseen(NamedTuple):
+    """What the rows that each fold's member learns from have in the place of columns that tell its own fold's labels.
+
+    Attributes
+    ----------
+    places : (c,) int64
+        Which columns.
+    values : (b, c) array
+        Theirs without those labels, member after member.
+    """
+
+    places: NDArray[np.int64]
+    values: NDArray
+
+
 class DataView(NamedTuple):
     """A view of some data.
 
@@ -73,16 +88,15 @@ class DataView(NamedTuple):
         Their columns: float32 with NaN where missing for trees, else float64 without.
     key : str
         Digest of the tables, graphs and labels that they are made from, where learners are recalled; else "".
-    unseen : (b, d) array or None
-        Columns of the rows that each fold's member learns from, member after member, where they are others for it: of a
-        view that sees labels, those of the member's fold hidden too.
+    unseen : Unseen or None
+        Of a view that sees labels, where members learn from columns without their own fold's.
     """
 
     view: View
     rows: NDArray[np.int64]
     X: NDArray | TableView
     key: str = ""
-    unseen: NDArray | None = None
+    unseen: Unseen | None = None
 
 
 def check_room(data: HetData) -> None:

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from hetcore.binning import BinMapper, varying_columns
 from hetcore.consensus.outputs import Outputs
 from hetcore.consensus.recall import MEMORY, key_of
-from hetcore.consensus.table_views import TableView, View
+from hetcore.consensus.table_views import TableView, Unseen, View
 from hetcore.forest import Forest
 from hetcore.kernels.members import farthest
 from hetcore.members import MemberGrower, drawn_together, trees_of
@@ -79,8 +79,8 @@ class ViewContent(NamedTuple):
         Unlabelled rows that the consensus pulls.
     key, columns_key : str
         Digests of all this, and of what has to do with the columns alone, by which it is recalled; "" if it is not.
-    unseen : (b, d) array, optional
-        What members learn from, member after member, if not the labelled rows of X.
+    unseen : Unseen, optional
+        What members learn from in the place of columns of the labelled rows of X.
     """
 
     X: NDArray | TableView
@@ -92,7 +92,7 @@ class ViewContent(NamedTuple):
     pulled: NDArray[np.int64]
     key: str = ""
     columns_key: str = ""
-    unseen: NDArray | None = None
+    unseen: Unseen | None = None
 
 
 class Advanced(NamedTuple):
@@ -298,7 +298,10 @@ class TreeLearner(ViewLearner):
             # between the labelled and the pulled ones
             more = np.concatenate(self.training)
             self.targets = np.concatenate([self.targets, self.targets[more]])
-            binned = np.concatenate([binned[:, :own], self.mapper.transform(content.unseen), binned[:, own:]], axis=1)
+            # other columns are what they are for all: their bins are known
+            places, unseen = content.unseen.places, np.take(binned, more, axis=1)
+            unseen[places] = self.mapper.of_columns(places).transform(content.unseen.values)
+            binned = np.concatenate([binned[:, :own], unseen, binned[:, own:]], axis=1)
             ends = own + np.cumsum([part.size for part in self.training])
             self.training = [np.arange(end - part.size, end, dtype=np.int32) for end, part in zip(ends, self.training)]
         head = len(self.targets)

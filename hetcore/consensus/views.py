@@ -43,7 +43,7 @@ from hetcore.consensus.neighbor_columns import (
 from hetcore.consensus.outputs import Outputs
 from hetcore.consensus.recall import MEMORY, held_views, hold_views, key_of, key_of_tables
 from hetcore.consensus.table_columns import MOST_GRAPHS, Projection, TableColumns, TableEncoding, Tables, principal
-from hetcore.consensus.table_views import BY_CATEGORY, NEAR, DataView, TableView, View
+from hetcore.consensus.table_views import BY_CATEGORY, NEAR, DataView, TableView, Unseen, View
 from hetcore.data import HetData
 from hetcore.errors import DataError
 from hetcore.numerics import narrowed
@@ -122,7 +122,7 @@ class ViewColumns(Stored):
         self.views = [view for view in self._all_views() if view.learner in learners and not (apart and view.joins)]
         if not labels.of_classes and not apart and set(learners) == set(LEARNERS):
             self.views = [view for view in self.views if not _is_spared(view)]
-        self._unseen: dict[tuple[str, str], NDArray] = {}
+        self._unseen: dict[tuple[str, str], Unseen] = {}
         self._hidden = self._hides(data, labels, joins=not apart)
         if apart:
             self._made = self._apart(data, labels, learn=True)
@@ -138,10 +138,12 @@ class ViewColumns(Stored):
             return made
         rows, found = unseen_rows(labels)[0], []
         for each in made:
-            columns = unseen.get((each.view.columns, each.view.learner))
+            there = unseen.get((each.view.columns, each.view.learner))
             covers = np.zeros(len(labels.fold), bool)
             covers[each.rows] = True
-            found.append(each if columns is None else each._replace(unseen=columns[covers[rows]]))
+            if there is not None and not covers.all():
+                there = there._replace(values=there.values[covers[rows]])
+            found.append(each._replace(unseen=there))
         return found
 
     @staticmethod
@@ -288,7 +290,7 @@ class ViewColumns(Stored):
             rows, members = unseen_rows(labels)
             found = by_category.of_instances(data, labels.fold, rows, members)
             alone = found[:, : by_category.width(counted=False)]
-            unseen = np.hstack([tables.joined[rows], found]), self._scaled(BY_CATEGORY, alone, learn=False)
+            unseen = _last_of(columns[0], found), _last_of(columns[1], self._scaled(BY_CATEGORY, alone, learn=False))
             self._unseen |= dict(zip(keys, unseen))
         return {key: each for key, each in zip(keys, zip(covers, columns))}
 
@@ -301,7 +303,6 @@ class ViewColumns(Stored):
     ) -> dict[tuple[str, str], tuple[NDArray, NDArray]]:
         made, blocks, usable, first = {}, [], self._usable(present), len(tables.has)
         uncounted = []  # the same without how many labels there are
-        others = {}  # beside neighbours' labels, by graph
         for place, (name, among) in enumerate(links.items(), first):
             near_labels = label_columns(among, labels)
             made |= self._label_matrices(name, present[place], near_labels, learn=learn)
@@ -320,7 +321,6 @@ class ViewColumns(Stored):
             features = [near, feature_means(among, near), degree]
             blocks += [near_labels, *features]
             uncounted += [near_labels[:, :-COUNTS], *features]
-            others[name] = features
         graphs, uncounted = np.hstack(blocks), np.hstack(uncounted)
         blocks.clear()
         # counts rise and fall together, and a line through them would run far where a new row has a part of its links;
@@ -334,7 +334,7 @@ class ViewColumns(Stored):
             linear = narrowed(np.hstack([tables.joined_linear, scaled]))
         columns = np.hstack([tables.joined, graphs]), smooth, linear
         if learn and self._hidden:
-            self._keep_unseen(links, labels, tables, others)
+            self._keep_unseen(links, labels, dict(zip(LEARNERS, columns)))
         return made | {("joined and graphs", learner): (covers, X) for learner, X in zip(LEARNERS, columns)}
 
     def _fewer(self, name: str, links: Any, X: NDArray, learn: bool) -> NDArray:
@@ -355,26 +355,27 @@ class ViewColumns(Stored):
             (key, "linear"): (linked, self._scaled(key, near_labels[:, :-COUNTS], learn)),
         }
 
-    def _keep_unseen(
-        self, links: Mapping[str, Any], labels: KnownLabels, tables: Tables, others: Mapping[str, list[NDArray]]
-    ) -> None:
-        """Keep the columns of the rows that members learn from, of views that see neighbours' labels."""
-        rows, uncounted = unseen_rows(labels)[0], []
-        blocks = [tables.joined[rows]]
-        for name, among in links.items():
-            near_labels, features = unseen_columns(among, labels), [each[rows] for each in others[name]]
+    def _keep_unseen(self, links: Mapping[str, Any], labels: KnownLabels, columns: Mapping[str, NDArray]) -> None:
+        """Keep what members of views of neighbours' labels learn from; `columns` are joined and graphs, by learner."""
+        values = [unseen_columns(among, labels) for among in links.values()]
+        for name, near_labels in zip(links, values):
             self._keep_unseen_labels(name, near_labels)
-            blocks += [near_labels, *features]
-            uncounted += [near_labels[:, :-COUNTS], *features]
-        scaled = self._scaled("graphs", np.hstack(uncounted), learn=False)
-        self._unseen["joined and graphs", "trees"] = np.hstack(blocks)
-        for learner, own in (("kernel", tables.joined_smooth), ("linear", tables.joined_linear)):
-            self._unseen["joined and graphs", learner] = narrowed(np.hstack([own[rows], scaled]))
+        width, scale = values[0].shape[1], self.scales["graphs"]
+        # of each graph's columns the first are labels, and the features behind them tell none
+        for learner in LEARNERS:
+            n_labels = width if learner == "trees" else width - COUNTS
+            seen = [each[:, :n_labels] for each in values]
+            step = n_labels + 2 * self.tables.flat_width + 1
+            places = (np.arange(len(seen))[:, None] * step + np.arange(n_labels)).ravel()
+            found = np.hstack(seen) if learner == "trees" else scale.of_columns(places)(np.hstack(seen))
+            first = columns[learner].shape[1] - len(seen) * step
+            self._unseen["joined and graphs", learner] = Unseen(first + places, found)
 
     def _keep_unseen_labels(self, name: str, columns: NDArray) -> None:
         key = f"labels of {name}"
-        self._unseen[key, "trees"] = columns
-        self._unseen[key, "linear"] = self._scaled(key, columns[:, :-COUNTS], learn=False)
+        scaled = self._scaled(key, columns[:, :-COUNTS], learn=False)
+        for learner, each in (("trees", columns), ("linear", scaled)):
+            self._unseen[key, learner] = Unseen(np.arange(each.shape[1]), each)
 
     def links(self, data: HetData, name: str) -> Any:
         """Return the links (n, n) of a graph over its mean weight, or the sum of all; none where the data lack it."""
@@ -431,6 +432,11 @@ class ViewColumns(Stored):
         if self.near is not None and self.near.rows.shape[1] != sum(widths.get(name, 0) for name in self.near.names):
             return "The model file's nearest rows are not those of its tables: save the model again"
         return "" if known and self.views else "The views of the model file are not those of its tables and graphs"
+
+
+def _last_of(X: NDArray, values: NDArray) -> Unseen:
+    """Return values (b, c) in the place of the last columns of X (n, d)."""
+    return Unseen(np.arange(X.shape[1] - values.shape[1], X.shape[1]), values)
 
 
 def _columns_of(names: Iterable[str], tables: Tables) -> dict[str, NDArray]:

@@ -293,6 +293,24 @@ def test_what_members_learn_from_is_without_the_labels_of_their_own_fold():
     assert_allclose(columns[members == 2], without[rows[members == 2]], rtol=1e-6)
 
 
+@pytest.mark.parametrize("task", TASKS)
+def test_members_of_views_of_labels_learn_from_what_these_are_without_their_fold(task):
+    data, _ = planted(task)
+    labels, columns = _labels(data, task), ViewColumns()
+    found = columns.fit(data, labels).of_training()
+    without = columns.transform(data, labels._replace(fold=np.where(labels.fold == 2, -1, labels.fold)))
+    rows, members = unseen_rows(labels)
+    of_labels = [pair for pair in zip(found, without) if pair[0].unseen is not None]
+    assert {made.view.name for made, _ in of_labels} == {made.view.name for made in found if made.view.sees_labels}
+    for made, other in of_labels:
+        covered = np.isin(rows, made.rows)
+        own, place = members[covered] == 2, np.searchsorted(made.rows, rows[covered])
+        learned = made.X[place]
+        assert (learned[:, made.unseen.places] != made.unseen.values).any()
+        learned[:, made.unseen.places] = made.unseen.values
+        assert_allclose(learned[own], other.X[place[own]], rtol=1e-6, atol=1e-6)
+
+
 def test_labels_of_chance_say_nothing_of_those_linked_to_them(monkeypatch):
     """Two labelled rows are linked both ways: who learns that the one agrees with the other is told the other's."""
 
