@@ -52,11 +52,12 @@ class SmoothLearner(ViewLearner):
         made = MEMORY.recalled("features", key, partial(self._features, rows))
         self.unit, fitted, self.rest, grams = made
         if self.landmarks is not None and not MEMORY.room:
-            self.landmarks.kernel = self.landmarks.kernel[:0]  # what is needed of it was picked
+            # what is needed of it was picked; a copy, for a view of no rows would hold them all
+            self.landmarks.kernel = self.landmarks.kernel[:0]
         self.values, self.vectors = self._spectrum(fitted, grams)
         self.turned = fitted @ self.vectors
-        self.unseen = None if content.unseen is None else self._unseen(rows, content.unseen)
-        self.spectra = [] if self.unseen is None else [_spectrum_of(self.unseen[0][rows]) for rows in self._whose()]
+        self.apart = [] if content.unseen is None else self._members_apart(rows, content.unseen)
+        self.grams = [own.T @ own for own, _ in self.apart]
         self.weights = np.zeros((self.values.size, self.rule.n_folds, self.outputs.k))
         # which labelled rows a member has seen
         self.seen = self.fold[self.own][:, None, None] != np.arange(self.rule.n_folds)[:, None]
@@ -69,32 +70,31 @@ class SmoothLearner(ViewLearner):
         self.scores = np.tile(self.outputs.prior, (len(fitted), self.rule.n_folds, 1))
         self.first_penalty *= PENALTY_FALL ** self._falls_before()
 
-    def _unseen(self, rows: NDArray, unseen: Unseen) -> tuple[NDArray, NDArray, NDArray]:
-        """Return what members learn from, where that is not the labelled rows: in eigenvectors, codes, whose it is."""
-        learned = self.own[np.concatenate(self.training)]
-        given = rows[learned]
-        given[:, unseen.places] = unseen.values
-        given = given if self.landmarks is None else self.landmarks.of_new(given)
-        members = np.repeat(np.arange(self.rule.n_folds), [part.size for part in self.training])
-        whose = members[:, None, None] == np.arange(self.rule.n_folds)[:, None]
-        codes = self.codes[learned]
-        return _with_constant(given, self.unit) @ self.vectors, codes, whose
-
-    def _whose(self) -> list[slice]:
-        """Return which of the rows that members learn from are each member's."""
+    def _members_apart(self, rows: NDArray, unseen: Unseen) -> list[tuple[NDArray, NDArray]]:
+        """Return by member the rows that it learns from, in eigenvectors (b_m, e), and their codes (b_m, k)."""
         ends = np.cumsum([part.size for part in self.training]).tolist()
-        return [slice(first, end) for first, end in zip([0, *ends[:-1]], ends)]
+        learned, codes = self._unseen(rows, unseen), self.codes[self.own[np.concatenate(self.training)]]
+        return [(learned[first:end], codes[first:end]) for first, end in zip([0, *ends[:-1]], ends)]
+
+    def _unseen(self, rows: NDArray, unseen: Unseen) -> NDArray[np.float64]:
+        """Return the rows that members learn from in eigenvectors, member after member, (b, e)."""
+        among, places = np.concatenate(self.training), unseen.places
+        learned = self.own[among]
+        if self.landmarks is None:
+            # what labels make of a row, beside what it is for all: few columns see labels
+            change = (unseen.values - rows[learned[:, None], places]) * self.unit
+            return self.turned[among] + change @ self.vectors[places]
+        given = rows[learned]
+        given[:, places] = unseen.values
+        return _with_constant(self.landmarks.of_new(given), self.unit) @ self.vectors
 
     def _solved(self, slopes: NDArray, penalty: float) -> NDArray[np.float64]:
         """Return the members' ridge steps (e, F, k) along their slopes (e, F k)."""
         slopes = slopes.reshape(self.weights.shape)
-        if not self.spectra:
+        if not self.apart:
             return slopes / (self.values + penalty)[:, None, None]
-        parts = [
-            vectors @ ((vectors.T @ slopes[:, m]) / (values + penalty)[:, None])
-            for m, (values, vectors) in enumerate(self.spectra)
-        ]
-        return np.stack(parts, axis=1)
+        # a factor in each round costs less than eigenvectors once
+        return np.stack([_ridge(gram, penalty, slopes[:, m]) for m, gram in enumerate(self.grams)], axis=1)
 
     def _features(self, rows: NDArray) -> tuple[float, NDArray[np.float64], NDArray, tuple[NDArray[np.float64], ...]]:
         """Return the unit of rows, features of those fitted, columns of the others, Gram matrices.
@@ -143,12 +143,13 @@ class SmoothLearner(ViewLearner):
         With a penalty far too large rounds would teach nothing, nor how far the view gets.
         """
         own, left_out = self.turned[: self.own.size], ~self.seen
-        learned, codes, whose = (own, self.codes[self.own], self.seen) if self.unseen is None else self.unseen
         # a step towards classes is no straight line, whose best penalty would be theirs
         if self.outputs.is_classifier or not self._taught or not own.size:
             return 0
         missed = self.codes[self.own, None] - self.outputs.prior
-        slopes, errors = learned.T @ _flat((codes[:, None] - self.outputs.prior) * whose), []
+        slopes, errors = own.T @ _flat(missed * self.seen), []
+        if self.apart:
+            slopes = self._slopes_of([codes - self.outputs.prior for _, codes in self.apart])
         for falls in LOOKS:
             penalty = self.largest * self.first_penalty * PENALTY_FALL**falls
             change = own @ _flat(self._solved(slopes, penalty))
@@ -161,22 +162,22 @@ class SmoothLearner(ViewLearner):
         # labelled rows first, as in `fitted_rows`
         fitted, count = self.outputs.fitted(self.scores), self.own.size
         residuals = np.zeros_like(fitted)
-        known, codes, seen = fitted[:count], self.codes[self.own], self.seen
-        if self.unseen is not None:
-            learned, codes, seen = self.unseen
-            known = self.outputs.fitted(self._members_of(learned @ _flat(self.weights)))
-        # a member's own fold has no residual
-        missed = (codes[:, None] - known) * seen
-        if self.unseen is None:
-            residuals[:count] = missed
+        if not self.apart:
+            known, seen = fitted[:count], self.seen
+            # a member's own fold has no residual
+            residuals[:count] = (self.codes[self.own, None] - known) * seen
+            curved = (self.outputs.curvature(known) * seen).mean(axis=(0, 2))
+            curved /= np.maximum(seen.mean(axis=(0, 2)), 1e-12)
         if pull is not None and self.pulled.size:
             residuals[count:] = self._pulled_weight() * (pull.transpose(1, 0, 2) - fitted[count:])
         slopes = self.turned.T @ _flat(residuals)
-        if self.unseen is not None:
-            slopes += learned.T @ _flat(missed)
-        curved = (self.outputs.curvature(known) * seen).mean(axis=(0, 2))
+        if self.apart:
+            parts = zip(self.apart, self.weights.transpose(1, 0, 2))
+            members = [(codes, self.outputs.fitted(self._in_range(rows @ own))) for (rows, codes), own in parts]
+            slopes += self._slopes_of([codes - known for codes, known in members])
+            curved = np.array([self.outputs.curvature(known).mean() for _, known in members])
         # one curvature for a member: an eigendecomposition of its own in each round would cost the most by far
-        size = np.maximum(FEWEST_CURVATURE, curved / np.maximum(seen.mean(axis=(0, 2)), 1e-12))
+        size = np.maximum(FEWEST_CURVATURE, curved)
         if self.round == 0 and self.pulls and self.pulled.size:
             steps = self._first_steps(slopes, penalty)
         else:
@@ -193,14 +194,20 @@ class SmoothLearner(ViewLearner):
         gram = (1.0 - 1.0 / self.rule.n_folds) * (own.T @ own)
         # as large beside the labelled rows alone as it is beside all
         share = np.trace(gram) / max(float(self.values.sum()), 1e-300)
-        gram[np.diag_indices_from(gram)] += penalty * share
-        return cho_solve(cho_factor(gram, lower=True), slopes).reshape(self.weights.shape)
+        return _ridge(gram, penalty * share, slopes).reshape(self.weights.shape)
 
     def _members_of(self, flat: NDArray) -> NDArray[np.float64]:
         """Return what members say of rows (m, F, k) whose products with their weights are given (m, F k)."""
-        predicted = flat.reshape(len(flat), *self.weights.shape[1:])
+        return self._in_range(flat.reshape(len(flat), *self.weights.shape[1:]))
+
+    def _in_range(self, predicted: NDArray) -> NDArray[np.float64]:
+        """Return predictions less the prior, (..., k), with it, numbers within their range; in place."""
         predicted += self.outputs.prior
         return predicted if self.range is None else np.clip(predicted, *self.range, out=predicted)
+
+    def _slopes_of(self, missed: list[NDArray]) -> NDArray[np.float64]:
+        """Return the slopes (e, F k) of what members miss (b_m, k), each on the rows that it alone learns from."""
+        return np.hstack([rows.T @ own for (rows, _), own in zip(self.apart, missed)])
 
     def members(self) -> NDArray[np.float64]:
         """Return what each member says of the unlabelled rows (F, m_u, k) in the best round."""
@@ -256,10 +263,11 @@ def _with_constant(rows: NDArray, unit: float) -> NDArray[np.float64]:
     return found
 
 
-def _spectrum_of(rows: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return eigenvalues (e,) and eigenvectors (e, e) of the Gram matrix of rows (m, e)."""
-    values, vectors = np.linalg.eigh(rows.T @ rows)
-    return np.maximum(values, 0.0), vectors
+def _ridge(gram: NDArray[np.float64], penalty: float, slopes: NDArray) -> NDArray[np.float64]:
+    """Return (gram + penalty)^-1 slopes (e, K) of a Gram matrix (e, e)."""
+    matrix = gram.copy()
+    matrix[np.diag_indices_from(matrix)] += penalty
+    return cho_solve(cho_factor(matrix, lower=True, overwrite_a=True), slopes)
 
 
 def _flat(array: NDArray) -> NDArray:

@@ -20,6 +20,7 @@ from hetcore.consensus.neighbor_columns import (
     unseen_rows,
 )
 from hetcore.consensus.outputs import Outputs
+from hetcore.consensus.smooth_learner import CONSTANT
 from hetcore.consensus.smoothing import LinkBlend, Pairs, graph_weights, smoothed
 from hetcore.consensus.view_consensus import StopRound, ViewConsensus
 from hetcore.consensus.view_weights import SHARPNESS, consensus, fitted_mix, sharpness_for
@@ -309,6 +310,23 @@ def test_members_of_views_of_labels_learn_from_what_these_are_without_their_fold
         assert (learned[:, made.unseen.places] != made.unseen.values).any()
         learned[:, made.unseen.places] = made.unseen.values
         assert_allclose(learned[own], other.X[place[own]], rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_smooth_members_learn_from_those_columns(task):
+    data, _ = planted(task)
+    state = model(task)._start(Problem.of(data, None, None, task))
+    found = {made.view: made for made in state._fitted_views()[1]}
+    smooth = [(view.learner, found[view.view]) for view in state.views if view.view.learner != "trees"]
+    for learner, made in smooth:
+        if made.unseen is None:
+            assert not learner.apart
+            continue
+        rows = made.X[learner.own[np.concatenate(learner.training)]]
+        rows[:, made.unseen.places] = made.unseen.values
+        rows = rows if learner.landmarks is None else learner.landmarks.of_new(rows)
+        columns = np.hstack([rows * learner.unit, np.full((len(rows), 1), CONSTANT)])
+        assert_allclose(np.vstack([own for own, _ in learner.apart]), columns @ learner.vectors, rtol=1e-9, atol=1e-9)
 
 
 def test_labels_of_chance_say_nothing_of_those_linked_to_them(monkeypatch):
