@@ -53,7 +53,7 @@ class SmoothLearner(ViewLearner):
         self.unit, fitted, self.rest, grams = made
         if self.landmarks is not None and not MEMORY.room:
             # what is needed of it was picked; a copy, for a view of no rows would hold them all
-            self.landmarks.kernel = self.landmarks.kernel[:0]
+            self.landmarks.kernel = self.landmarks.kernel[:0].copy()
         self.values, self.vectors = self._spectrum(fitted, grams)
         self.turned = fitted @ self.vectors
         self.apart = [] if content.unseen is None else self._members_apart(rows, content.unseen)
