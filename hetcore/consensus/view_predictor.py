@@ -32,6 +32,7 @@ from hetcore.targets import Scale
 
 __all__ = ["LabelMemory", "ViewModel", "added"]
 
+FAINTEST = 1e-30  # of what is said of a row, below which a view is not asked: no digit of a sum tells it
 
 class Blocks:
     """The arrays of each view's learner as a file has them; `ViewModel` checks them by what its columns are."""
@@ -236,7 +237,8 @@ class ViewModel(Stored):
         """Add to `parts` what views, each with its shares and what its learner kept, say of some rows (n,)."""
         counts = _factors(votes, len(rows), [made for made, *_ in views]) * rows
         for (made, share, kept), factor in zip(views, counts):
-            if factor.any():
+            # (4.10) leaves some views less than a digit of what the others say
+            if np.abs(factor).max(initial=0.0) > FAINTEST:
                 predicted = factor[made.rows, None] * predict_with(kept, made.X, self.outputs, made.key)
                 parts[:, made.rows] += _dealt(share, present[:, made.rows])[:, :, None] * predicted
 
