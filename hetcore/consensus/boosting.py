@@ -51,6 +51,7 @@ FEWEST_ROUNDS = 8
 FAR, FAR_OF_CLASSES = 1.05, 1.4  # times the best view's loss: a view that stays above it is not worth a round
 UNSURE = 2.0  # added to it, over the root of the labels
 WINDOW, LITTLE = 5, 0.003  # a fit ends when the consensus' loss falls by less than this share in so many rounds
+LITTLE_UNLINKED = 0.006  # the same of a view that goes on for new instances without a link
 PULLED = 300  # unlabelled rows that are pulled at least; otherwise half as many as are labelled
 FEW_GRAPHS = 0.2  # weight of views that see graphs, below which the others serve an instance without a link as they are
 LEARNERS = {"both": ("trees", "kernel", "linear"), "kernel": ("kernel", "linear"), "tree": ("trees",)}
@@ -151,13 +152,14 @@ class ViewBoosting(ViewConsensus):
         """Return what views that see no graph say together of new instances without a link; None where all say it.
 
         Where views that see graphs have weight the others may have rested early, or the fit has ended without them:
-        these go on from there, with nothing that pulls. All views serve where their out-of-fold loss of labelled
-        instances without a link is lower by more than two standard errors. Comes after `finish`: learners move on.
+        these go on from there, with nothing that pulls, each until it falls little in five rounds. All views serve
+        where their out-of-fold loss of labelled instances without a link is lower by more than two standard errors.
+        Comes after `finish`: learners move on.
         """
         plain = [i for i, view in enumerate(self.views) if not view.view.graphs]
         if not plain or self.effective[plain].sum() > 1.0 - FEW_GRAPHS:
             return None
-        other, known = self._beside(0.0), self.problem.labelled
+        other, known, most = self._beside(0.0), self.problem.labelled, self.params["n_iterations"]
         resting = [self.views[i] for i in plain]
         other._begin([replace(view, losses=[*view.losses], settled=False) for view in resting])
         other.all_trained[:] = self.all_trained[plain]
@@ -166,7 +168,9 @@ class ViewBoosting(ViewConsensus):
         for i in sorted(least, key=least.__getitem__):
             view = other.views[i]
             view.settle(far * min(least.values()))
-            while not view.settled and len(view.losses) < self.params["n_iterations"] and not self.asked_to_stop():
+            while not (view.settled or len(view.losses) >= most or _falls_little(view.losses, LITTLE_UNLINKED)):
+                if self.asked_to_stop():
+                    break
                 (advanced,) = self.executor.advance([view], len(view.losses), None)
                 view.take(advanced, known)
                 least[i] = min(view.losses)
@@ -248,8 +252,7 @@ class ViewBoosting(ViewConsensus):
             return True
         if self.n_rounds < FEWEST_ROUNDS:
             return False
-        # of rounds before the window the best, so that a plateau ends the fit and a single bad round does not
-        return min(self.losses[-WINDOW:]) > (1.0 - LITTLE) * min(self.losses[:-WINDOW])
+        return _falls_little(self.losses, LITTLE)
 
     def _pulls(self, going: list[ViewState]) -> list[NDArray] | None:
         """Return what E says of each view's pulled rows, by fold; None where nothing pulls.
@@ -274,3 +277,9 @@ class ViewBoosting(ViewConsensus):
     def finish(self) -> list[dict[str, NDArray]]:
         """Return what each view's learner keeps."""
         return self.executor.keep_views(self.views)
+
+
+def _falls_little(losses: list[float], little: float) -> bool:
+    """Return whether losses, by round, have fallen by less than a share in the last rounds."""
+    # of rounds before the window the best, so that a plateau ends the fit and a single bad round does not
+    return len(losses) > WINDOW and min(losses[-WINDOW:]) > (1.0 - little) * min(losses[:-WINDOW])
