@@ -216,7 +216,8 @@ def _as_series(values: Any) -> tuple[pl.Series, int, str]:
         return values, 0 if is_text else len(values) - values.null_count(), str(values.dtype)
     if isinstance(values, np.ndarray) and values.ndim != 1:
         raise DataError(f"Ids must be one-dimensional, not of shape {values.shape}: give one id for each row.")
-    if isinstance(values, str | bytes | Mapping) or not hasattr(values, "__len__"):
+    # a set has no order, and so no row that is a given id's
+    if isinstance(values, str | bytes | Mapping | set | frozenset) or not hasattr(values, "__len__"):
         raise DataError(
             f"Ids must be a list, an array or a polars Series, not {type(values).__name__}: give one of them."
         )

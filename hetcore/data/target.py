@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import datetime as dt
+from collections.abc import Collection, Sequence
 from decimal import Decimal
 from typing import Any
 
@@ -21,6 +22,8 @@ from hetcore.errors import DataError, ParameterError
 __all__ = ["TASKS", "as_labels", "label_name", "placed_labels", "read_target", "unlabelled"]
 
 TASKS = ("regression", "classification")
+UNFIT = (Collection, complex, dt.timedelta)
+"""Types of Python, beside text, whose values are no labels: bytes, sets and lists among them."""
 MISSING_WORDS = ("na", "n/a", "#n/a", "<na>", "nan", "nat", "none", "null", "?", "-")
 MISSING_WORDS += ("unknown", "not known", "missing", "not available", "undefined", "unlabelled", "unlabeled")
 """What files write for a missing value, in lower case: as labels they are classes, and are said."""
@@ -156,19 +159,27 @@ def _as_series(labels: Any) -> pl.Series:
         raise DataError(f"Labels must be one-dimensional, not of shape {array.shape}: give one for each instance.")
     if array.dtype.kind in "iufb":
         return pl.Series("y", array)
-    values = array.tolist()
+    # in nanoseconds a list of them is of whole numbers
+    values = (array.astype(f"{array.dtype.kind}8[us]") if _is_fine(array.dtype) else array).tolist()
     # what labels mostly are, and a fit on the same data is to begin at once
     if {*map(type, values)} <= {str, type(None)}:
         return pl.Series("y", values, dtype=pl.String)
     values = [value.item() if isinstance(value, np.generic) else value for value in values]
     values = [None if is_missing(value) else value for value in values]
     types = {type(value) for value in values if value is not None}
+    unfit = [each.__name__ for each in types if issubclass(each, UNFIT) and not issubclass(each, str)]
+    if unfit:
+        raise DataError(f"Labels of type {unfit[0]} can't be used: give numbers or text.")
     if types == {int} and all(value is None or abs(value) < 2**63 for value in values):
         return pl.Series("y", values, dtype=pl.Int64)  # exact, as float64 is not
     # whole numbers and reals are one kind
     if types <= {int, float, Decimal}:
         return pl.Series("y", [None if value is None else float(value) for value in values], dtype=pl.Float64)
     return pl.Series("y", [None if value is None else _label_text(value) for value in values], dtype=pl.String)
+
+
+def _is_fine(dtype: np.dtype) -> bool:
+    return dtype.kind in "mM" and np.datetime_data(dtype)[0] in ("ns", "ps", "fs", "as")
 
 
 def _label_text(value: Any) -> str:
@@ -249,7 +260,7 @@ def _class_findings(texts: pl.Series) -> list[Finding]:
         what = f"{counted(int(words['n'].sum()), 'label')} such as {quoted(words['value'][0])}"
         message = f"{what}: taken as a class; leave them empty if they stand for no label"
         findings.append(Finding("missing_word", "", int(words["n"].sum()), message, tuple(words["value"].head(5))))
-    numeric = labels.cast(pl.Float64, strict=False).is_not_null()
+    numeric = labels.cast(pl.Float64, strict=False).is_finite().fill_null(False)
     findings += _no_classes(counts) if numeric.all() else []
     if numeric.any() and not numeric.all():
         message = "some labels are numbers and some are words: each is taken as a class"

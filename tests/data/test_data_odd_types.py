@@ -166,3 +166,34 @@ def test_mixed_ids_of_a_table_of_pandas_are_named():
     for table in (mixed, mixed.set_index("id")):
         with pytest.raises(DataError, match="Column 'id' of the pandas table can't be read"):
             hc.HetData({"t": table})
+
+UNFIT_LABELS = {
+    "bytes": np.array([b"yes", b"no", b"yes"]),
+    "timedelta": np.array([1, 2, 3], "timedelta64[ns]"),
+    "complex": np.array([1j, 2j, 1j]),
+    "set": [{1}, {2}, {1}],
+}
+
+
+@pytest.mark.parametrize("name", UNFIT_LABELS)
+def test_labels_of_unfit_types_are_refused_as_columns_of_them_are(name):
+    with pytest.raises(DataError, match=rf"Labels of type {name} can't be used: give numbers or text\."):
+        hc.HetData({"t": TABLE}, target=(["a", "b", "c"], UNFIT_LABELS[name]))
+
+
+def test_moments_in_nanoseconds_are_no_numbers_as_labels():
+    days = np.array(["2020-01-01", "2021-01-01", "2020-01-01"], "datetime64[ns]")
+    coarse = hc.HetData({"t": TABLE}, target=(["a", "b", "c"], days.astype("datetime64[us]")))
+    data = hc.HetData({"t": TABLE}, target=(["a", "b", "c"], days))
+    assert data.target_kind == "classification" and data.y.tolist() == coarse.y.tolist()
+
+
+def test_a_class_called_nan_is_no_number():
+    data = hc.HetData({"t": TABLE}, target=(["a", "b", "c"], ["yes", "nan", "yes"]))
+    assert [each.kind for each in data.report] == ["missing_word"]
+
+
+def test_a_set_of_ids_has_no_order_and_is_refused():
+    cure = "give one of them"
+    with pytest.raises(DataError, match=f"Ids must be a list, an array or a polars Series, not set: {cure}"):
+        hc.Source({"a", "b"}, np.ones((2, 1)))
