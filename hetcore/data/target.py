@@ -22,6 +22,8 @@ from hetcore.errors import DataError, ParameterError
 __all__ = ["TASKS", "as_labels", "label_name", "placed_labels", "read_target", "unlabelled"]
 
 TASKS = ("regression", "classification")
+MANY_CLASSES = 1000
+"""From which on scores of all classes take gigabytes, however many labels each has."""
 UNFIT = (Collection, complex, dt.timedelta)
 """Types of Python, beside text, whose values are no labels: bytes, sets and lists among them."""
 MISSING_WORDS = ("na", "n/a", "#n/a", "<na>", "nan", "nat", "none", "null", "?", "-")
@@ -252,7 +254,7 @@ def _class_findings(texts: pl.Series) -> list[Finding]:
     if len(labels) == 1:
         return [Finding("one_class", "", total, f"all labels are {quoted(labels[0])}: there is nothing to tell apart")]
     findings = []
-    if len(labels) > 20 and len(labels) > total / 2:
+    if len(labels) > 20 and len(labels) > min(total / 2, MANY_CLASSES):
         message = f"{counted(len(labels), 'class', 'classes')} in {counted(total, 'label')}: is this an id or a number?"
         findings.append(Finding("many_classes", "", len(labels), message, tuple(labels.sort().head(5))))
     words = counts.filter(labels.str.strip_chars().str.to_lowercase().is_in(MISSING_WORDS))

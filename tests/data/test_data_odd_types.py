@@ -197,3 +197,10 @@ def test_a_set_of_ids_has_no_order_and_is_refused():
     cure = "give one of them"
     with pytest.raises(DataError, match=f"Ids must be a list, an array or a polars Series, not set: {cure}"):
         hc.Source({"a", "b"}, np.ones((2, 1)))
+
+
+def test_more_than_a_thousand_classes_are_said_however_many_labels_each_has():
+    ids = [str(k) for k in range(3300)]
+    classes = [f"c{k % 1100}" for k in range(3300)]
+    data = hc.HetData({"t": pl.DataFrame({"id": ids, "x": range(3300)})}, target=(ids, classes))
+    assert "1,100 classes in 3,300 labels: is this an id or a number?" in str(data.report)
