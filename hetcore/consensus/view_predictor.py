@@ -240,7 +240,12 @@ class ViewModel(Stored):
             # (4.10) leaves some views less than a digit of what the others say
             if np.abs(factor).max(initial=0.0) > FAINTEST:
                 predicted = factor[made.rows, None] * predict_with(kept, made.X, self.outputs, made.key)
-                parts[:, made.rows] += _dealt(share, present[:, made.rows])[:, :, None] * predicted
+                # mostly a view is of one table: to deal it to each of hundreds takes longer than to predict
+                own = np.flatnonzero(share)
+                if own.size == 1 and present[own[0], made.rows].all():
+                    parts[own[0], made.rows] += predicted
+                else:
+                    parts[:, made.rows] += _dealt(share, present[:, made.rows])[:, :, None] * predicted
 
     def _present(self, data: HetData) -> NDArray[np.bool_]:
         """Return which instances have each table and a link in each graph, (p + q, n)."""

@@ -405,3 +405,12 @@ def test_what_is_given_has_no_path():
     events = []
     hc.GBCRegressor(n_iterations=2).fit(data.select(graphs=[]), callbacks=[events.append])
     assert events[-1].detail["paths"] == {}  # lambda0 is given, and there is no graph to smooth along
+
+
+def test_a_view_of_one_table_is_not_dealt_to_all_of_hundreds(monkeypatch):
+    data, _ = planted("regression", coverage=1.0)
+    data = data.select(graphs=[])
+    found = model("regression", join_tables=False).fit(data)
+    expected = found.contributions(data)
+    monkeypatch.setattr("hetcore.consensus.view_predictor._dealt", None)
+    assert_array_equal(found.contributions(data), expected)
