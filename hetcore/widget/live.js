@@ -69,13 +69,13 @@ class LiveView {
     this.listen("change:record", () => this.recall());
     this.listen("change:ended", () => this.acknowledge());
     this.listen("msg:custom", (message) => this.receive(message));
-    this.listen("comm_live_status_update", () => this.check());
+    this.listen("comm_live_update", () => this.ask({ do: "rows", first: this.rows.length }));
     this.clock = setInterval(() => this.tick(), 1000);
     this.resized = new ResizeObserver(() => this.later());
     this.resized.observe(this.root);
     this.recall();
     this.later();
-    model.send({ do: "rows", first: 0 });
+    this.send({ do: "rows", first: 0 });
   }
 
   listen(name, act) {
@@ -148,8 +148,21 @@ class LiveView {
   }
 
   order(name) {
+    this.ask({ do: name });
+  }
+
+  // Send what the kernel answers, or else is gone.
+  ask(content) {
     this.asked = Date.now();
-    this.model.send({ do: name });
+    this.send(content);
+  }
+
+  send(content) {
+    try {
+      this.model.send(content);
+    } catch {
+      this.lose(); // in JupyterLab, where the kernel was restarted
+    }
   }
 
   // What the kernel says
@@ -163,16 +176,16 @@ class LiveView {
       this.root.times = [];
       this.fresh = true;
     }
-    if (message.first > this.rows.length) return this.model.send({ do: "rows", first: this.rows.length });
+    if (message.first > this.rows.length) return this.send({ do: "rows", first: this.rows.length });
     message.rows.forEach((row, k) => { this.rows[message.first + k] = row; });
     if (message.rows.length === 1) this.arrived = [performance.now(), message.sent];
     this.later();
   }
 
   recall() {
-    const record = this.model.get("record");
-    if (!record.length || this.rows.length) return;
-    for (const [place, row] of record) this.rows[place] = row;
+    const { names, rows } = this.model.get("record");
+    if (!rows || this.rows.length) return;
+    for (const [place, values] of rows) this.rows[place] = Object.fromEntries(names.map((name, k) => [name, values[k]]));
     for (let k = 1; k < this.rows.length; k++) this.rows[k] = this.rows[k] || this.rows[k - 1];
     this.later();
   }
@@ -189,10 +202,6 @@ class LiveView {
     this.lost = "";
   }
 
-  check() {
-    if (this.model.comm_live === false) this.lose();
-  }
-
   lose() {
     this.lost = LOST;
     this.later();
@@ -201,8 +210,7 @@ class LiveView {
   tick() {
     const now = Date.now();
     if (!this.asked && active(this.model.get("state")) && now - this.heard > SILENCE) {
-      this.asked = now;
-      this.model.send({ do: "rows", first: this.rows.length });
+      this.ask({ do: "rows", first: this.rows.length });
     }
     if (this.asked && now - this.asked > ANSWER) this.lose();
   }
@@ -232,7 +240,7 @@ class LiveView {
   drawHead(state) {
     const total = this.model.get("total");
     const problem = this.lost || this.model.get("message");
-    const early = state === "finished" && this.rows.length < total; // nothing was left to gain, or a callback ended it
+    const early = this.model.get("state") === "finished" && this.rows.length < total; // nothing was left to gain, or a callback ended it
     const rounds = this.rows.length ? ` · round ${this.rows.length}${total ? ` of ${early ? "at most " : ""}${total}` : ""}` : "";
     const waits = state === "training" && !this.rows.length ? " · the first round is on its way; the very first training compiles" : "";
     this.titled.textContent = this.model.get("title");
@@ -247,12 +255,16 @@ class LiveView {
 
   drawControls(state) {
     const params = this.model.get("params"), trained = this.model.get("trained");
+    const last = this.rows[this.rows.length - 1] || {};
     for (const [name, { slider, value, box }] of this.sliders) {
       const auto = params[name] === "auto";
       box.checked = auto;
       slider.disabled = auto;
-      if (!auto && document.activeElement !== slider) slider.value = params[name];
-      value.textContent = auto ? "" : short(Number(params[name]));
+      // what "auto" chose, from where a person goes on by hand
+      const chosen = trained[name] === "auto" ? last[`choice:${name}`] : null;
+      const at = auto ? chosen : Number(params[name]);
+      if (document.activeElement !== slider) slider.value = known(at) ? at : slider.min;
+      value.textContent = known(at) ? short(at) : "";
     }
     const goes = active(state);
     const can = { train: !goes, pause: state === "training", resume: state === "paused", step: state !== "training", stop: goes };
@@ -276,7 +288,8 @@ class LiveView {
     this.timeline.tell({ run: this.run, fresh: this.fresh, last, total, ended, settled: ended });
     const found = this.groups().map(([group, names]) => [group, names, this.chart(group)]);
     const widths = found.map(([, , chart]) => chart.node.clientWidth || 300);  // all at once: to ask after a drawing costs a layout
-    found.forEach(([group, names, chart], k) => chart.update(this.model.get("titles")[group], names, rows, widths[k]));
+    const titles = new Map(this.model.get("titles"));
+    found.forEach(([group, names, chart], k) => chart.update(titles.get(group), names, rows, widths[k]));
     this.timeline.show();
   }
 
@@ -293,7 +306,7 @@ class LiveView {
 
   // The names of each group, in the order of their first round.
   groups() {
-    const found = new Map(Object.keys(this.model.get("titles")).map((group) => [group, []]));
+    const found = new Map(this.model.get("titles").map(([group]) => [group, []]));
     for (const key of Object.keys({ ...this.rows[this.rows.length - 1], ...this.rows[0] })) {
       const cut = key.indexOf(":");
       if (cut > 0 && found.has(key.slice(0, cut))) found.get(key.slice(0, cut)).push(key.slice(cut + 1));

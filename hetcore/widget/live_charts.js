@@ -24,9 +24,10 @@ class Chart extends RoundChart {
   // Draw all rounds that there are; which of them is shown is the timeline's to say.
   update(title, names, rows, width) {
     const x = rows.map((_, k) => k + 1), shares = this.group.endsWith("weight");
+    const ours = ["loss", "metric"].includes(this.group); // tables and graphs have the names that they were given
     const lines = names.map((name, place) => {
       const y = rows.map((row) => row[`${this.group}:${name}`]);
-      return { name: name.replaceAll("_", " "), x, y, told: true, ending: true, ...this.look(place) };
+      return { name: ours ? name.replaceAll("_", " ") : name, x, y, told: true, ending: true, ...this.look(place) };
     });
     const y = shares ? { low: 0, high: 1, shares } : ends(lines.flatMap((line) => line.y), 0);
     const across = { low: 1, high: Math.max(rows.length, 2), whole: true };
@@ -64,7 +65,7 @@ class Picture {
     this.node.hidden = !there;
     const width = this.svg.clientWidth || 300;
     if (!there || (this.content === content && this.width === width && !changed)) return;
-    const names = Object.keys(content.colours);
+    const names = Object.keys(content.colours).sort().reverse(); // "prediction" first, in a saved notebook too
     if (this.content !== content) {
       const before = this.by.value;
       this.by.replaceChildren(...names.map((name) => make("option", { value: name }, name)));

@@ -21,12 +21,15 @@ GROUPS = {
     "autocorrelation": "Residuals' correlation over links",
 }
 """Title of a chart by the group of its series."""
+CHOICE = "choice"
+"""The group of what "auto" chose, which a control shows."""
 PALETTE = {"colours": list(COLOURS), "dashes": list(DASHES)}
 
 
 def row(event: RoundEnd) -> dict[str, float | None]:
     """Return the numbers of a round by "group:name", with five digits, and its seconds."""
-    numbers = {name: value for name, value in event_row(event).items() if name.partition(":")[0] in GROUPS}
+    sent = {*GROUPS, CHOICE}
+    numbers = {name: value for name, value in event_row(event).items() if name.partition(":")[0] in sent}
     return {name: _short(value) for name, value in ({"seconds": event.seconds} | numbers).items()}
 
 
@@ -35,8 +38,12 @@ def _short(value: float) -> float | None:
     return float(f"{value:.5g}") if np.isfinite(value) else None
 
 
-def thinned(rows: Sequence[dict[str, Any]]) -> list[list[Any]]:
-    """Return [place, row] of at most 500 rows, first and last among them."""
+def thinned(rows: Sequence[dict[str, Any]]) -> dict[str, list[Any]]:
+    """Return "names" and, as "rows", [place, values] of at most 500 rows, first and last among them.
+
+    In lists, for a saved notebook has what is by name in the order of the alphabet, and colours go by the order.
+    """
     # By place and not by value, so that a curve keeps its ends; unique, for short ones give a place twice.
     places = np.unique(np.linspace(0, len(rows) - 1, min(len(rows), MOST_POINTS)).astype(int)) if rows else []
-    return [[int(place), rows[place]] for place in places]
+    names = list(dict.fromkeys(name for place in places for name in rows[place]))
+    return {"names": names, "rows": [[int(place), [rows[place].get(name) for name in names]] for place in places]}

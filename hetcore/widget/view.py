@@ -62,7 +62,7 @@ class View(anywidget.AnyWidget):
     title = traitlets.Unicode("").tag(sync=True)
     controls = traitlets.List().tag(sync=True)
     abilities = traitlets.List().tag(sync=True)
-    titles = traitlets.Dict(GROUPS).tag(sync=True)
+    titles = traitlets.List([*map(list, GROUPS.items())], help="[group, title], in order").tag(sync=True)
     palette = traitlets.Dict(PALETTE).tag(sync=True)
     total = traitlets.Int(0).tag(sync=True)
     trained = traitlets.Dict().tag(sync=True)
@@ -70,7 +70,7 @@ class View(anywidget.AnyWidget):
     ended = traitlets.Int(0, help="how many trainings ended").tag(sync=True)
     seen = traitlets.Int(0, help="`ended` as the page knows it: marimo runs dependent cells").tag(sync=True)
     picture = traitlets.Dict(help="of an ended training: hetcore.widget.picture").tag(sync=True)
-    record = traitlets.List(help="the rounds of an ended training, for a saved notebook").tag(sync=True)
+    record = traitlets.Dict(help="the rounds of an ended training, for a saved notebook").tag(sync=True)
 
     def __init__(self, **traits: Any) -> None:
         self._events, self._rows, self._framed = [], [], 0.0
@@ -88,7 +88,7 @@ class View(anywidget.AnyWidget):
         # One message for all of them: the page would otherwise draw states that never were.
         with self.hold_sync():
             self.run += 1
-            self.record, self.picture, self.message, self.state, self.total = [], {}, "", "training", 0
+            self.record, self.picture, self.message, self.state, self.total = {}, {}, "", "training", 0
 
     def _take(self, event: RoundEnd) -> None:
         """Send a round, and only that."""
@@ -96,7 +96,8 @@ class View(anywidget.AnyWidget):
         self._rows.append(row(event))
         if event.index == 0:
             name = str(event.detail.get("metric_name", GROUPS["metric"]))
-            self.title, self.titles = event.method, GROUPS | {"metric": name[:1].upper() + name[1:]}
+            titles = GROUPS | {"metric": name[:1].upper() + name[1:]}
+            self.title, self.titles = event.method, [*map(list, titles.items())]
         self.total = event.total
         self._send_rows(len(self._rows) - 1)
         # The table is built from all rounds, so that each round would make the next slower.

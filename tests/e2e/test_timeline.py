@@ -61,8 +61,8 @@ NOTEBOOK = """
 async source => {
   const { render } = (await import(URL.createObjectURL(new Blob([source], { type: "text/javascript" })))).default;
   const on = {}, traits = { run: 0, state: "idle", controls: [], abilities: ["stop"], params: {}, trained: {},
-    record: [], total: 40, title: "GBC", message: "", picture: {}, palette: { colours: ["#000"], dashes: ["solid"] },
-    titles: { loss: "Loss" } };
+    record: {}, total: 40, title: "GBC", message: "", picture: {}, palette: { colours: ["#000"], dashes: ["solid"] },
+    titles: [["loss", "Loss"]] };
   const model = { get: name => traits[name], set: () => {}, save_changes: () => {}, send: () => {}, off: () => {},
     on: (name, act) => { on[name] = act; } };
   window.shown = [];

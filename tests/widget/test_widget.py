@@ -87,8 +87,9 @@ def test_a_row_is_plain_and_short():
     event = RoundEnd("M", 3, 9, {"train": 1 / 3, "left_out": np.nan}, {"a": np.float64(0.123456789)}, seconds=2.0)
     assert row(event) == {"seconds": 2.0, "loss:train": 0.33333, "loss:left_out": None, "weight:a": 0.12346}
     kept = thinned([{"seconds": k} for k in range(1001)])
-    assert len(kept) == 500 and kept[0][0] == 0 and kept[-1] == [1000, {"seconds": 1000}]
-    assert thinned([]) == []
+    assert kept["names"] == ["seconds"] and len(kept["rows"]) == 500
+    assert kept["rows"][0] == [0, [0]] and kept["rows"][-1] == [1000, [1000]]
+    assert thinned([]) == {"names": [], "rows": []}
 
 
 def test_a_training_by_the_page_gives_model_history_and_every_round_once(data):
@@ -100,7 +101,7 @@ def test_a_training_by_the_page_gives_model_history_and_every_round_once(data):
     assert heights[0] == (0, 1) and heights[-1][1] == ROUNDS
     assert widget.state == "finished" and widget.message == "" and widget.ended == 1
     assert [(each["first"], len(each["rows"])) for each in page.messages] == [(k, 1) for k in range(ROUNDS)]
-    assert widget.history.height == model.n_iterations_ == ROUNDS and len(widget.record) == ROUNDS
+    assert widget.history.height == model.n_iterations_ == ROUNDS and len(widget.record["rows"]) == ROUNDS
     assert widget.history["loss:train"].to_list() == model.history_["loss:train"].to_list()
     same = hc.GBCRegressor(n_iterations=ROUNDS, as_printed=True, random_state=0).fit(data)
     assert (model.predict(data) == same.predict(data)).all()
