@@ -199,7 +199,7 @@ def test_a_set_of_ids_has_no_order_and_is_refused():
         hc.Source({"a", "b"}, np.ones((2, 1)))
 
 
-def test_more_than_a_thousand_classes_are_said_however_many_labels_each_has():
+def test_more_than_a_thousand_classes_are_reported_however_many_labels_each_has():
     ids = [str(k) for k in range(3300)]
     classes = [f"c{k % 1100}" for k in range(3300)]
     data = hc.HetData({"t": pl.DataFrame({"id": ids, "x": range(3300)})}, target=(ids, classes))

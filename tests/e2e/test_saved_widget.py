@@ -63,7 +63,7 @@ def test_what_auto_chose_stands_at_its_control_and_a_person_goes_on_from_there(s
     expect(slider).to_have_value(f"{chosen:g}")
 
 
-def test_a_kernel_that_is_gone_is_said_at_once(saved):
+def test_a_kernel_that_does_not_answer_is_reported_at_once(saved):
     page, _ = saved
     page.evaluate("() => { window.gone = true; on.comm_live_update(); }")
     expect(page.get_by_role("alert")).to_contain_text("No answer from the kernel: it was restarted")
