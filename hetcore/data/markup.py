@@ -57,7 +57,8 @@ def bar(share: float, words: str, width: int = 120) -> str:
     long = f"{max(0.0, min(1.0, float(share))) * width:.0f}"
     box = f"<rect width='{width}' height='10' fill='currentColor' opacity='.1'/>"
     box += f"<rect width='{long}' height='10' fill='{INK}'/>"
-    return f"<svg width='{width}' height='10' aria-hidden='true'>{box}</svg> {plain(words)}"
+    beside = "display:inline-block"  # marimo makes every picture a block
+    return f"<svg width='{width}' height='10' style='{beside}' aria-hidden='true'>{box}</svg> {plain(words)}"
 
 
 def stripes(rows: Iterable[Sequence[bool]], title: str, width: int = 320, height: int = 10) -> str:

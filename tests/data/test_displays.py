@@ -104,6 +104,7 @@ def test_every_estimator_can_be_displayed_before_it_is_fitted(name):
 def test_the_pieces():
     assert plain("a\x00b<", 3) == "a\ufffd…" and plain("<") == "&lt;"
     assert re.findall("width='(\\d+)'", bar(2.0, "x", 50)) == ["50", "50", "50"]
+    assert bar(0.5, "x").startswith("<svg width='120' height='10' style='display:inline-block'")  # as marimo has none
     assert "M0.0 5H5.0M7.5 5H10.0" in stripes([[True, True, False, True]], "t", width=10)
     assert len(re.search("points='(.*?)'", line(range(10_000), "t")).group(1).split()) == 200
     assert "points='0.0,58.0 320.0,2.0'" in line([0, 1], "t")
