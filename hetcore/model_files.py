@@ -50,7 +50,9 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
     # said of the folder: else the sentence is of the draft, which nobody has heard of
     if not path.parent.is_dir():
         raise FileNotFoundError(f"There is no folder {str(path.parent)!r}: make it, or give another path.")
-    # a folder, or a device, which the replace would turn into a file
+    if path.is_dir():
+        raise IsADirectoryError(f"{str(path)!r} is a folder: give the path of a file.")
+    # a device, which the replace would turn into a file
     if path.exists() and not path.is_file():
         raise OSError(f"{str(path)!r} is no file: give the path of one.")
     # a hidden draft beside it, on the same disk: only there a replace is one step
@@ -165,7 +167,7 @@ def _model(header: dict[str, Any], state: dict[str, Any], members: dict[str, byt
         if header["format"] == 1 and older is not None:
             cls, parameters, values, arrays = older(parameters, values, arrays)
         retired = getattr(cls, "_retired", ())  # parameters that models of an earlier version had
-        model = cls(**{name: value for name, value in parameters.items() if name not in retired})
+        model = cls(**{name: _as_declared(cls, name, parameters[name]) for name in parameters if name not in retired})
         if isinstance(model, Declared):
             # parameters of a file are as little trusted as its arrays
             model._check_parameters()
@@ -177,6 +179,13 @@ def _model(header: dict[str, Any], state: dict[str, Any], members: dict[str, byt
         what = f"The file does not describe a {header['class']} ({reason(error)})"
         raise ModelFileError(f"{what}: save the model again.") from None
     return model
+
+
+def _as_declared(cls: type, name: str, value: Any) -> Any:
+    """Return a parameter's value, a list as a tuple where its default is one: JSON has lists alone."""
+    declared = getattr(cls, "_parameters", {}).get(name)
+    is_tuple = declared is not None and isinstance(declared.default, tuple)
+    return tuple(value) if is_tuple and isinstance(value, list) else value
 
 
 def _class(name: str) -> type:

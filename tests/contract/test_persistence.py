@@ -65,6 +65,15 @@ def test_saving_over_a_file_is_all_or_nothing(model, tmp_path, monkeypatch):
 def test_a_folder_that_is_not_there_is_named(model, tmp_path):
     with pytest.raises(FileNotFoundError, match=r"There is no folder '.*nowhere': make it"):
         save(model, tmp_path / "nowhere" / "m.hetcore")
+    with pytest.raises(IsADirectoryError, match=f"^{str(tmp_path)!r} is a folder: give the path of a file.$"):
+        save(model, tmp_path)
+
+
+def test_a_loaded_models_parameters_are_those_that_it_had():
+    data = hc.HetData({"a": pl.DataFrame({"id": range(30), "x": range(30)}), "b": hc.Source(range(30), np.eye(30))})
+    model = hc.TwoWeakLearnerClassifier(n_iterations=1).fit(data, np.arange(30) % 2)
+    loaded = load(dumps(model))
+    assert loaded.get_params() == model.get_params() and repr(loaded) == repr(model)
 
 
 def test_a_model_takes_the_place_of_a_file_alone(model, tmp_path):
