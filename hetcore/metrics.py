@@ -13,6 +13,7 @@ import scipy
 from numpy.typing import ArrayLike, NDArray
 
 from hetcore.data.identity import is_missing
+from hetcore.data.target import as_labels
 from hetcore.errors import DataError, ParameterError
 from hetcore.numerics import power_of_two, root_mean_square
 
@@ -64,7 +65,7 @@ def error_rate(y_true: ArrayLike, y_pred: ArrayLike) -> float:
     >>> error_rate(["a", "b", None, "a"], ["a", "a", "a", "a"])
     0.3333333333333333
     """
-    true, pred = _known_rows(y_true, y_pred)
+    true, pred = _alike(*_known_rows(y_true, y_pred))
     return float(np.mean(true != pred))
 
 
@@ -83,8 +84,8 @@ def macro_f1(y_true: ArrayLike, y_pred: ArrayLike) -> float:
     DataError
         If lengths differ or no target is known.
     """
-    true, pred = _known_rows(y_true, y_pred)
-    # as text: labels of a file are text where predictions may be NumPy strings or numbers
+    true, pred = _alike(*_known_rows(y_true, y_pred))
+    # as text: of mixed types, which have no order
     _, codes = np.unique(np.concatenate([true, pred]).astype(str), return_inverse=True)
     return macro_f1_of_codes(codes[: len(true)], codes[len(true) :])
 
@@ -116,7 +117,7 @@ def log_loss(y_true: ArrayLike, probabilities: ArrayLike, classes: ArrayLike) ->
         If shapes do not fit or no target is known.
     """
     true, probabilities = _known_rows(y_true, probabilities)
-    classes = np.asarray(classes)
+    true, classes = _alike(true, np.asarray(classes))
     if probabilities.shape[1:] != classes.shape:
         raise DataError(
             f"probabilities has shape {probabilities.shape} for {len(classes)} classes: give one column each."
@@ -342,6 +343,17 @@ def morans_i_band(
     shuffled = len(known) / weights.sum() * cross / (centred**2).sum()
     low, high = np.quantile(shuffled, [(1 - level) / 2, (1 + level) / 2])
     return float(low), float(high)
+
+
+def _alike(one: NDArray, other: NDArray) -> tuple[NDArray, NDArray]:
+    """Return labels of which some are text and some are not, all as the text that they are as classes: 1 as "1"."""
+    if _is_text(one) == _is_text(other):
+        return one, other
+    return tuple(each if _is_text(each) else as_labels(each, "classification")[0] for each in (one, other))
+
+
+def _is_text(labels: NDArray) -> bool:
+    return labels.dtype.kind in "UT" or (labels.dtype == object and all(isinstance(each, str) for each in labels))
 
 
 def _known_rows(y_true: ArrayLike, *others: ArrayLike) -> list[NDArray]:

@@ -43,6 +43,16 @@ def test_error_rate_passes_over_unknown_labels():
     assert metrics.error_rate(true, np.array(["a", "a", "a", "b"], dtype=object)) == pytest.approx(1 / 3)
 
 
+def test_numbers_as_classes_are_the_text_that_predictions_have():
+    true, pred = [1, 2, None, 2], np.array(["1", "1", "1", "2"], object)
+    for given in (true, [1.0, 2.0, None, 2.0], np.array([1.0, 2.0, np.nan, 2.0])):
+        assert metrics.error_rate(given, pred) == pytest.approx(1 / 3)
+        assert metrics.macro_f1(given, pred) == pytest.approx(2 / 3)
+        assert metrics.log_loss(given, np.full((4, 2), 0.5), ["1", "2"]) == pytest.approx(np.log(2))
+    assert metrics.error_rate([True, False], ["true", "true"]) == 0.5
+    assert metrics.error_rate([1, 2], [1, 1]) == 0.5
+
+
 def test_rmse_and_mae_by_hand():
     true, pred = [0.0, float("nan"), 2.0], [3.0, 100.0, 6.0]
     assert metrics.rmse(true, pred) == pytest.approx(np.sqrt((9 + 16) / 2))
