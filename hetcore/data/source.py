@@ -331,8 +331,8 @@ def _check_rows(n_ids: int, n_rows: int) -> None:
 def _without_infinities(array: NDArray) -> tuple[NDArray, list[Finding]]:
     if array.dtype.kind != "f":
         return array, []
-    # NaN is not above anything, so it stays
-    bad = np.abs(array) > FLOAT_MAX
+    # NaN is not above anything, so it stays; half a float holds no number beyond, and not the bound
+    bad = np.isinf(array) if array.dtype.itemsize < 4 else np.abs(array) > FLOAT_MAX
     count = int(bad.sum())
     if count == 0:
         return array, []

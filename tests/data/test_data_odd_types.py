@@ -204,3 +204,10 @@ def test_more_than_a_thousand_classes_are_reported_however_many_labels_each_has(
     classes = [f"c{k % 1100}" for k in range(3300)]
     data = hc.HetData({"t": pl.DataFrame({"id": ids, "x": range(3300)})}, target=(ids, classes))
     assert "1,100 classes in 3,300 labels: is this an id or a number?" in str(data.report)
+
+
+@pytest.mark.filterwarnings("error")
+def test_half_floats_are_looked_through_without_a_warning():
+    found = hc.Source(["a", "b", "c"], np.array([[1.0], [np.inf], [np.nan]], np.float16))
+    assert np.isnan(found.array[:, 0]).tolist() == [False, True, True]
+    assert [each.kind for each in found.findings] == ["infinite_value"]
