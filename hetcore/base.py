@@ -85,7 +85,10 @@ class _Scored:
         known, predicted = given.labelled, self.predict(data)
         if not known.any():
             raise DataError("There is no label to compare predictions with: give y, or data with labels.")
-        weights = None if sample_weight is None else np.asarray(sample_weight)[known]
+        weights = None if sample_weight is None else np.asarray(sample_weight)
+        if weights is not None and weights.shape != known.shape:
+            raise DataError(f"sample_weight has the shape {weights.shape} for {data.n} instances: give one for each.")
+        weights = None if weights is None else weights[known]
         metric = accuracy_score if isinstance(self, ClassifierMixin) else r2_score
         return float(metric(given.y[known], predicted[known], sample_weight=weights))
 

@@ -129,6 +129,8 @@ class _GBC(Tempering, BoostedEstimator):
         "source_weights": SHARES, "graph_weights": SHARES,
     }  # fmt: skip
 
+    _positional = ()  # those of the printed algorithm come first, which hardly anybody gives
+
     # so that a file that has it is opened, and it is dropped
     _retired = ("consensus_rounds",)  # of models saved before there were views
 

@@ -27,6 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from hetcore.base import check_het_data
 from hetcore.checks import finite
 from hetcore.consensus.category_labels import CategoryLabels, links_within_categories
 from hetcore.consensus.link_sums import LinkSum, MergedLinks, count_links, degrees, linked_rows, times, too_many
@@ -521,8 +522,9 @@ def views(data: HetData, n_folds: int = 5, random_state: int | None = 0) -> list
     Raises
     ------
     DataError
-        If there is no label, or only one class.
+        If there is no label, or only one class, or the data are no HetData.
     """
+    check_het_data(data, "views")
     if data.target_kind is None:
         raise DataError("There is no label, which the neighbours' columns are made of: give a target.")
     problem = Problem.of(data, None, None, data.target_kind)

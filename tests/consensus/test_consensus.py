@@ -345,3 +345,13 @@ def test_one_pass_explains_what_each_question_answers(task, as_printed):
         assert np.array_equal(explained.probabilities, fit.predict_proba(data))
     else:
         assert explained.probabilities is None
+
+
+def test_parameters_are_given_by_name_and_weights_of_a_score_for_each_instance(fitted):
+    fit, data, _ = fitted
+    with pytest.raises(TypeError, match=r"GBCRegressor\(\) too many positional arguments"):
+        hc.GBCRegressor(0.1, 0.2)
+    with pytest.raises(DataError, match=r"sample_weight has the shape \(3,\) for 100 instances: give one for each\."):
+        fit.score(data, sample_weight=np.ones(3))
+    with pytest.raises(DataError, match="views takes a HetData, not DataFrame"):
+        hc.views(data.coverage())
