@@ -24,7 +24,7 @@ from hetcore.errors import DataError
 
 __all__ = [
     "FLOAT_MAX", "PATTERN", "ColumnFacts", "as_array", "as_column", "as_table", "check_index", "clean_columns",
-    "other_index", "plain", "unmasked",
+    "nameless_index", "other_index", "plain", "unmasked",
 ]  # fmt: skip
 
 FLOAT_MAX = float(np.finfo(np.float32).max)
@@ -35,6 +35,11 @@ PATTERN = re.compile(r"\*|\^.*\$", re.DOTALL)
 """A name that polars takes for several columns."""
 CATEGORICAL = "CategoricalDtype"
 _NO_TABLE = (TypeError, ValueError, NotImplementedError, OverflowError, pl.exceptions.PolarsError)
+_CURES = {
+    "pandas.period": "give its .dt.to_timestamp()", "pandas.interval": "give it as text, or its middle",
+    "Struct": "give each of its fields as a column", "Binary": "decode it to text",
+}  # fmt: skip
+"""What to do with a column by what its type's name holds, the first that it does."""
 _NAMED = "its name stands for several columns: left out; rename it to use it"
 
 
@@ -60,8 +65,8 @@ def as_table(data: Any) -> Any:
     if twice := [name for name in names if names.count(name) > 1]:
         raise DataError(f"The pandas table has two columns {quoted(twice[0])}: give each a name of its own.")
     # an index with a name is a column; one without is row numbers
+    data = _with_categories(_without_repeated_levels(data.copy()))
     named = any(name is not None for name in data.index.names)
-    data = _with_categories(data.copy())
     try:
         return pl.from_pandas(data, include_index=named)
     except ImportError:  # no pyarrow: text by Python's objects
@@ -72,6 +77,20 @@ def as_table(data: Any) -> Any:
         return pl.DataFrame([column.alias(name) for name, column in columns.items()])
     except _NO_TABLE as error:
         raise DataError(_first_unread([data.index.to_frame(index=False)] * named + [data], error)) from None
+
+
+def nameless_index(data: Any) -> bool:
+    """Return whether a table is one of pandas whose index has no name and is no count of the rows."""
+    return _is_pandas(data) and data.index.names == [None] and type(data.index).__name__ != "RangeIndex"
+
+
+def _without_repeated_levels(data: Any) -> Any:
+    """Return a table of pandas without the levels of its index that are columns too, as `set_index(drop=False)` has."""
+    for name in set(data.index.names) & set(data.columns):
+        if not data.index.get_level_values(name).equals(data.set_index(name).index):
+            raise DataError(f"The pandas table has {quoted(str(name))} as index and as another column: drop one.")
+        data = data.reset_index(name, drop=True)
+    return data
 
 
 def _first_unread(tables: list[Any], error: Exception) -> str:
@@ -311,7 +330,10 @@ def plain(series: pl.Series) -> tuple[pl.Series | None, str]:
         return _time_number(series), ""
     if dtype in (pl.List, pl.Array):
         return _listed_column(series)
-    return None, f"its type {dtype} holds no number, category or text: left out"
+    name = str(dtype)
+    found = next((each for each in _CURES if each in name), None)
+    cure = f"; {_CURES[found]}" if found else ""
+    return None, f"its type {found or name} holds no number, category or text: left out{cure}"
 
 
 def _time_number(series: pl.Series) -> pl.Series:

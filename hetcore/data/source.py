@@ -12,7 +12,16 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from hetcore.data.columns import FLOAT_MAX, ColumnFacts, as_column, as_table, check_index, other_index, unmasked
+from hetcore.data.columns import (
+    FLOAT_MAX,
+    ColumnFacts,
+    as_column,
+    as_table,
+    check_index,
+    nameless_index,
+    other_index,
+    unmasked,
+)  # fmt: skip
 from hetcore.data.fingerprint import hash_array, hash_column
 from hetcore.data.identity import as_ids, id_findings, is_missing, text_array, total_findings
 from hetcore.data.kinds import check_kind
@@ -100,12 +109,13 @@ class Source:
         DataError
             If `frame` is no table, there is no such column, or no other column.
         """
-        frame = as_table(frame)
+        given, frame = frame, as_table(frame)
         if not isinstance(frame, pl.DataFrame):
             raise DataError(_no_table(frame))
         if id_column not in frame.columns:
-            known = listed(frame.columns)
-            raise DataError(f"There is no id column {quoted(id_column)}: set id_column to one of the columns {known}.")
+            cure = f"set id_column to one of the columns {listed(frame.columns)}"
+            cure += f", or, if the index is the ids, give .rename_axis({id_column!r})" if nameless_index(given) else ""
+            raise DataError(f"There is no id column {quoted(id_column)}: {cure}.")
         if frame.width == 1:
             raise DataError(f"There is no column beside the id column {quoted(id_column)}: add at least one column.")
         return cls(frame[id_column], frame.drop(id_column), kinds)

@@ -211,3 +211,30 @@ def test_half_floats_are_looked_through_without_a_warning():
     found = hc.Source(["a", "b", "c"], np.array([[1.0], [np.inf], [np.nan]], np.float16))
     assert np.isnan(found.array[:, 0]).tolist() == [False, True, True]
     assert [each.kind for each in found.findings] == ["infinite_value"]
+
+
+def test_ids_in_an_index_of_pandas_are_read_or_the_cure_is_said():
+    ids, table = ["a", "b", "c"], pd.DataFrame({"id": ["a", "b", "c"], "x": [1.0, 2.0, 3.0]})
+    assert hc.HetData({"t": table.set_index("id", drop=False)}).ids.tolist() == ids
+    both = table.set_index("id", drop=False).set_index(pd.Index([7, 8, 9], name="nr"), append=True)
+    assert hc.HetData({"t": both}).sources["t"].frame.columns == ["nr", "x"]
+    other = table.set_index(pd.Index(["c", "a", "b"], name="id"))
+    with pytest.raises(DataError, match="The pandas table has 'id' as index and as another column: drop one"):
+        hc.HetData({"t": other})
+    cure = r"columns 'x', or, if the index is the ids, give \.rename_axis\('id'\)\.$"
+    with pytest.raises(DataError, match=cure):
+        hc.HetData({"t": pd.DataFrame({"x": [1.0]}, index=["a"])})
+
+
+def test_columns_of_types_that_are_left_out_are_named_with_a_cure():
+    table = pd.DataFrame({"id": ["a", "b"], "x": [1.0, 2.0], "month": pd.period_range("2020", periods=2, freq="M")})
+    table = table.assign(between=pd.IntervalIndex.from_breaks([0, 1, 2]), raw=[b"u", b"v"], both=[{"u": 1}] * 2)
+    found = {each.where: each.message for each in hc.HetData({"t": table}).report}
+    for name, kind, cure in (
+        ("month", "pandas.period", "give its .dt.to_timestamp()"),
+        ("between", "pandas.interval", "give it as text, or its middle"),
+        ("raw", "Binary", "decode it to text"),
+        ("both", "Struct", "give each of its fields as a column"),
+    ):
+        said = f"its type {kind} holds no number, category or text: left out; {cure}"
+        assert found[f"source 't', column '{name}'"] == said
