@@ -213,7 +213,7 @@ def test_half_floats_are_looked_through_without_a_warning():
     assert [each.kind for each in found.findings] == ["infinite_value"]
 
 
-def test_ids_in_an_index_of_pandas_are_read_or_the_cure_is_said():
+def test_ids_in_an_index_of_pandas_are_read_or_the_error_has_a_cure():
     ids, table = ["a", "b", "c"], pd.DataFrame({"id": ["a", "b", "c"], "x": [1.0, 2.0, 3.0]})
     assert hc.HetData({"t": table.set_index("id", drop=False)}).ids.tolist() == ids
     both = table.set_index("id", drop=False).set_index(pd.Index([7, 8, 9], name="nr"), append=True)
@@ -236,5 +236,5 @@ def test_columns_of_types_that_are_left_out_are_named_with_a_cure():
         ("raw", "Binary", "decode it to text"),
         ("both", "Struct", "give each of its fields as a column"),
     ):
-        said = f"its type {kind} holds no number, category or text: left out; {cure}"
-        assert found[f"source 't', column '{name}'"] == said
+        message = f"its type {kind} holds no number, category or text: left out; {cure}"
+        assert found[f"source 't', column '{name}'"] == message
