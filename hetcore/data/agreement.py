@@ -130,27 +130,32 @@ def tells_one_class(X: NDArray[np.float64], codes: NDArray[np.int64]) -> NDArray
         0 for a column that has other than two values, or tells no class without any error.
     """
     k = int(codes.max()) + 1
-    # a look at some rows first, which most columns do not pass
-    passed = np.flatnonzero(_exact(X[:SOME], codes[:SOME], k)[0].any(axis=1))
-    exact, rows = _exact(X[:, passed], codes, k)
-    n = rows.sum(axis=1)
+    # a look at some rows first, which most columns do not pass; one that has a single value there may tell one later
+    matched, one = _classes_matched(X[:SOME], codes[:SOME])
+    passed = np.flatnonzero((matched >= 0).any(axis=0) | one)
+    matched, _ = _classes_matched(X[:, passed], codes)
     found = np.zeros(X.shape[1])
-    for column, label in np.argwhere(exact & (rows > 0) & (rows < n[:, None])):
-        # either value may be the class's, and any class the one
-        found[passed[column]] = math.log(2 * k) - log_ways(int(rows[column, label]), int(n[column]))
+    for column, labels in zip(passed, np.sort(matched, axis=0).T):
+        its = codes[~np.isnan(X[:, column])]
+        for count in [int((its == label).sum()) for label in labels if label >= 0]:
+            if count < len(its):
+                # either value may be the class's, and any class the one
+                found[column] = math.log(2 * k) - log_ways(count, len(its))
     return found
 
 
-def _exact(X: NDArray[np.float64], codes: NDArray[np.int64], k: int) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
-    """Return for which of k classes a column of two values has one in all rows of the class and in no other, (d, k).
+def _classes_matched(X: NDArray[np.float64], codes: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """Return which class alone has the lesser value of a column of two, all of its rows, and which the greater, (2, d).
 
-    Also how many rows of each class have a value, (d, k).
+    -1 for none. Also which columns have one value or none, (d,).
     """
-    high, given = X == np.nanmax(X, axis=0, initial=-np.inf), ~np.isnan(X)
-    two = (high | ~given | (X == np.nanmin(X, axis=0, initial=np.inf))).all(axis=0)
-    belongs = (codes[:, None] == np.arange(k)).astype(np.float64)
-    inside, rows = (marks.T.astype(np.float64) @ belongs for marks in (high, given))
-    n_high, n = inside.sum(axis=1, keepdims=True), rows.sum(axis=1, keepdims=True)
-    # the class has the greater value, or the lesser one
-    exact = ((inside == rows) & (n_high == inside)) | ((inside == 0) & (n_high == n - rows))
-    return exact & two[:, None], rows
+    low, high = X == np.nanmin(X, axis=0, initial=np.inf), X == np.nanmax(X, axis=0, initial=-np.inf)
+    given = ~np.isnan(X)
+    two = (low | high | ~given).all(axis=0)
+    matched = np.full((2, X.shape[1]), -1)
+    for classes, marks in zip(matched, (low, high)):
+        # the class of the first row that has the value: by all classes this would be a matrix of rows by classes
+        first = codes[marks.argmax(axis=0)] if len(codes) else classes
+        whole = (((codes[:, None] == first) & given) == marks).all(axis=0)
+        classes[:] = np.where(two & whole & marks.any(axis=0), first, -1)
+    return matched, two & (low == high).all(axis=0)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import pickle
+import tracemalloc
 
 import numpy as np
 import polars as pl
@@ -129,6 +130,17 @@ def test_a_what_if_seeks_leaks_only_when_they_are_asked_for(monkeypatch):
     assert changed.report.of("infinite_label") == [] and calls == []
     assert len(changed.report) == len(list(changed.report)) == 1 and calls == [changed]
     assert list(pickle.loads(pickle.dumps(changed.report))) == list(changed.report)
+
+
+def test_columns_that_tell_one_of_thousands_of_classes_take_no_matrix_of_rows_by_classes():
+    codes = np.arange(4000) % 2000
+    columns = np.stack([codes == 7, codes < 1000, codes == 1999], axis=1).astype(float)
+    tracemalloc.start()
+    found = tells_one_class(columns, codes)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert (found < 0).tolist() == [True, False, True]
+    assert peak < 2_000_000  # 64,000,000 by all classes
 
 
 def test_a_column_of_two_values_tells_one_class_only_where_every_row_agrees():
