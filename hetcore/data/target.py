@@ -157,6 +157,9 @@ def _as_series(labels: Any) -> pl.Series:
         return labels
     array = np.asarray(labels) if not isinstance(labels, list | tuple) else np.asarray(labels, dtype=object)
     # objects: NumPy would make text of a mixed list, and "nan" of a missing label
+    if array.ndim == 0:
+        kind = type(labels).__name__
+        raise DataError(f"Labels must be a list, an array or a Series, not {kind}: give one for each instance.")
     if array.ndim != 1:
         raise DataError(f"Labels must be one-dimensional, not of shape {array.shape}: give one for each instance.")
     if array.dtype.kind in "iufb":

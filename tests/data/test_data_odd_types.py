@@ -238,3 +238,13 @@ def test_columns_of_types_that_are_left_out_are_named_with_a_cure():
     ):
         message = f"its type {kind} holds no number, category or text: left out; {cure}"
         assert found[f"source 't', column '{name}'"] == message
+
+
+NO_LABELS = [{"a": 1.0}, {1.0}, (y for y in "abc"), "abc", 3]
+
+
+@pytest.mark.parametrize("labels", NO_LABELS, ids=lambda each: type(each).__name__)
+def test_what_is_no_sequence_of_labels_is_named(labels):
+    kind = type(labels).__name__
+    with pytest.raises(DataError, match=f"Labels must be a list, an array or a Series, not {kind}: give one for each"):
+        hc.GBCRegressor().fit(hc.HetData({"t": TABLE}), labels)
