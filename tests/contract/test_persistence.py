@@ -78,9 +78,8 @@ def test_a_loaded_models_parameters_are_those_that_it_had():
 
 def test_a_model_takes_the_place_of_a_file_alone(model, tmp_path):
     os.mkfifo(tmp_path / "pipe")
-    for path in (tmp_path, tmp_path / "pipe"):
-        with pytest.raises(OSError, match=r"' is no file: give the path of one\.$"):
-            save(model, path)
+    with pytest.raises(OSError, match=r"' is no file: give the path of one\.$"):
+        save(model, tmp_path / "pipe")
     assert stat.S_ISFIFO((tmp_path / "pipe").stat().st_mode)
 
 
