@@ -23,7 +23,7 @@ Reference: Harvey, A. C. (1976). Estimating regression models with multiplicativ
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -83,9 +83,24 @@ class Deviation:
     losses: NDArray[np.float64]
 
 
+class Point(NamedTuple):
+    """A step of line 3: v with c (d + 1,), its loss, and ln sigma^2 and e^2 / sigma^2 of each row (n,) under it."""
+
+    v: NDArray[np.float64]
+    value: float
+    s: NDArray[np.float64]
+    ratio: NDArray[np.float64]
+
+
 def _inverse(matrix: NDArray) -> NDArray[np.float64]:
+    """Return the pseudo-inverse of a matrix without eigenvalues below 0: NumPy's bits in two thirds of its time."""
+    values, vectors = np.linalg.eigh(matrix)
+    sizes = np.abs(values)
     # columns that repeat each other make it singular
-    return np.linalg.pinv(matrix, rcond=len(matrix) * np.finfo(float).eps, hermitian=True)
+    kept = sizes > len(matrix) * np.finfo(float).eps * sizes.max()
+    inverses = np.divide(1.0, values, out=np.zeros_like(values), where=kept)
+    # the largest first, as in NumPy's sum
+    return vectors[:, ::-1] @ (inverses[::-1, None] * vectors.T[::-1])
 
 
 def _leverages(Z: NDArray, inverse: NDArray) -> NDArray[np.float64]:
@@ -170,37 +185,34 @@ class Alternation:
     def deviation(self, squares: NDArray, penalty: float, start: NDArray) -> Deviation:
         """Return line 3: damped Newton from a start."""
         Z, weights, ridge = self.train.Z, self.weights, self._ridge(penalty)
-        v, value = start, self._value(start, squares, ridge)
+        at = self._point(start, squares, ridge)
         for _ in range(50):
-            ratio = squares * np.exp(-self._bounded(Z @ v))
             # halfway to the expected information, for one row far out would make a step too small for all others
-            hessian = 0.25 * (Z.T * (weights * (1.0 + ratio))) @ Z + ridge
-            step = _inverse(hessian) @ (0.5 * Z.T @ (weights * (1.0 - ratio)) + ridge @ v)
-            before = value
+            hessian = 0.25 * (Z.T * (weights * (1.0 + at.ratio))) @ Z + ridge
+            step = _inverse(hessian) @ (0.5 * Z.T @ (weights * (1.0 - at.ratio)) + ridge @ at.v)
             for halving in range(30):
-                new = v - 0.5**halving * step
-                if (value := self._value(new, squares, ridge)) < before:
+                new = self._point(at.v - 0.5**halving * step, squares, ridge)
+                if new.value < at.value:
                     break
             else:  # rounding has the last word
                 break
-            v = new
-            if before - value <= 1e-7 * weights.sum():
+            before, at = at.value, new
+            if before - at.value <= 1e-7 * weights.sum():
                 break
-        return self._without_each_row(v, squares, ridge)
+        return self._without_each_row(at, squares, ridge)
 
-    def _without_each_row(self, v: NDArray, squares: NDArray, ridge: NDArray) -> Deviation:
+    def _without_each_row(self, at: Point, squares: NDArray, ridge: NDArray) -> Deviation:
         """Return a deviation with what it says of each row were that row not there: one Newton step from the whole."""
-        Z, weights = self.train.Z, self.weights
-        s = self._bounded(Z @ v)
-        ratio = squares * np.exp(-s)
-        leverages = self.singles * _leverages(Z, _inverse(0.5 * (Z.T * (weights * ratio)) @ Z + ridge))
+        Z, ratio = self.train.Z, at.ratio
+        leverages = self.singles * _leverages(Z, _inverse(0.5 * (Z.T * (self.weights * ratio)) @ Z + ridge))
         step = 0.5 * leverages * (1.0 - ratio) / np.maximum(1.0 - 0.5 * leverages * ratio, 0.05)
-        s = self._bounded(s + step)
-        return Deviation(v, s, 0.5 * (s + squares * np.exp(-s)))
+        s = self._bounded(at.s + step)
+        return Deviation(at.v, s, 0.5 * (s + squares * np.exp(-s)))
 
-    def _value(self, v: NDArray, squares: NDArray, ridge: NDArray) -> float:
+    def _point(self, v: NDArray, squares: NDArray, ridge: NDArray) -> Point:
         s = self._bounded(self.train.Z @ v)
-        return float(0.5 * (self.weights @ (s + squares * np.exp(-s)) + v @ ridge @ v))
+        ratio = squares * np.exp(-s)
+        return Point(v, float(0.5 * (self.weights @ (s + ratio) + v @ ridge @ v)), s, ratio)
 
     def _squares(self) -> NDArray[np.float64]:
         # no residual left would make the logarithm minus infinity
