@@ -141,9 +141,15 @@ class ForestEnsemble:
             self.varying = varying_columns(train.binned, n_bins)  # others would only take their turn
         # without draws rows and columns are the same in every round
         if drawing or self.grower.parts is None:
-            rows = _shares(self.folds.rows, rules.row_share, 1, self.rng)
-            self.grower.use(rows, _shares([self.varying] * len(rows), rules.column_share, LEAST_COLUMNS, self.rng))
+            self.grower.use(*self._drawn(rules))
         return self.grower.grow(self._rounded(gradients), self._rounded(hessians))
+
+    def _drawn(self, rules: TreeRules) -> tuple[list[NDArray[np.int32]], list[NDArray[np.int32]]]:
+        """Return the rows and the columns of each member's next tree; in one call, which costs more than the draws."""
+        rows, columns = self.folds.rows, [self.varying] * len(self.folds.rows)
+        counts = [*_counts(rows, rules.row_share, 1), *_counts(columns, rules.column_share, LEAST_COLUMNS)]
+        chosen = _some([*rows, *columns], counts, self.rng)
+        return chosen[: len(rows)], chosen[len(rows) :]
 
     def _rounded(self, values: NDArray) -> NDArray[np.float32]:
         """Return gradients or hessians (M, n, .) as trees take them, the members' side by side."""
@@ -233,11 +239,13 @@ def set_leaves(grown: Grown, gradients: NDArray, hessians: NDArray, l2: float) -
             values[:, k] = np.divide(-sums, curves, out=np.zeros(len(values)), where=curves > 0)
 
 
-def _shares(
-    pools: list[NDArray[np.int32]], share: float, least: int, rng: np.random.Generator
-) -> list[NDArray[np.int32]]:
-    """Return a share of each pool, `least` numbers of it at least."""
-    counts = [max(least, int(np.ceil(share * pool.size))) for pool in pools]
+def _counts(pools: list[NDArray[np.int32]], share: float, least: int) -> list[int]:
+    """Return how many numbers of each pool a share of it is, `least` at least."""
+    return [max(least, int(np.ceil(share * pool.size))) for pool in pools]
+
+
+def _some(pools: list[NDArray[np.int32]], counts: list[int], rng: np.random.Generator) -> list[NDArray[np.int32]]:
+    """Return so many numbers of each pool."""
     # to draw all of one would change nothing but the generator, and with it every draw that follows
     part = [k for k, pool in enumerate(pools) if counts[k] < pool.size]
     drawn = drawn_together([pools[k] for k in part], [counts[k] for k in part], rng) if part else []

@@ -76,17 +76,14 @@ class BlindLabels:
     def trust(self, p_seen: NDArray, d: NDArray) -> NDArray:
         """Return the probability (n,) in [0, 1] that the label was not drawn blindly."""
         share = expit(d)
-        return (1.0 - share) * p_seen / np.maximum(self._mixture(p_seen, share), LEAST_PROBABILITY)
+        seen = (1.0 - share) * p_seen
+        return seen / np.maximum(seen + share * self.blind, LEAST_PROBABILITY)
 
     def gradient(self, p_seen: NDArray, d: NDArray) -> NDArray:
         """Return the derivative of the loss by d."""
         share = expit(d)
         mixture = np.maximum(self._mixture(p_seen, share), LEAST_PROBABILITY)
         return (p_seen - self.blind) / mixture * share * (1.0 - share)
-
-    def information(self, p_seen: NDArray, d: NDArray) -> NDArray:
-        """Return the squared gradient, whose expectation is the Fisher information of d."""
-        return self.gradient(p_seen, d) ** 2
 
     def _mixture(self, p_seen: NDArray, share: NDArray) -> NDArray:
         return (1.0 - share) * p_seen + share * self.blind

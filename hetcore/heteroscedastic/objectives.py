@@ -68,7 +68,11 @@ class Labels:
 
     def seen(self, f: NDArray) -> NDArray:
         """Return the probability (n,) of the label that each row has."""
-        return class_probabilities(f)[np.arange(self.codes.size), self.codes]
+        if f.shape[-1] > 1:
+            return class_probabilities(f)[np.arange(self.codes.size), self.codes]
+        # of two classes one is asked for: no array of both to pick from
+        p = expit(f[:, 0])
+        return np.where(self.codes == 1, p, 1.0 - p)
 
     def loss(self, f: NDArray) -> NDArray:
         """Return the loss of each row."""
@@ -181,9 +185,9 @@ class Blind(Link):
         return BlindLabels(base.n_classes).trust(base.seen(out_of_fold), d) ** power
 
     def deviation(self, base: Labels, out_of_fold: NDArray, d: NDArray) -> Pair:
-        """Return the gradient by d and its square."""
-        loss, seen = BlindLabels(base.n_classes), base.seen(out_of_fold)
-        return loss.gradient(seen, d), loss.information(seen, d) + LEAST_HESSIAN
+        """Return the gradient by d and its square, whose expectation is the Fisher information of d."""
+        gradients = BlindLabels(base.n_classes).gradient(base.seen(out_of_fold), d)
+        return gradients, gradients**2 + LEAST_HESSIAN
 
     def leaf(self, values: NDArray) -> NDArray:
         """Return the steps, bounded."""
