@@ -12,8 +12,15 @@ from typing import NamedTuple
 import numpy as np
 
 from hetcore.kernels.cache import kernel
-from hetcore.kernels.lanes import LANES, LONGEST, Lanes, make_lanes, neighbor_medians, sort_lanes
-from hetcore.kernels.medians import weighted_median
+from hetcore.kernels.medians import (
+    LANES,
+    LONGEST,
+    Lanes,
+    make_lanes,
+    neighbor_medians,
+    sort_lanes,
+    weighted_median,
+)
 
 FEW = 100  # up to so many values of equal weight, counting is faster than selecting
 SEVERAL = 3  # columns from which they are sorted side by side

@@ -7,6 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from hetcore.kernels import (
+    adam,
     binning,
     boosted_votes,
     collective_columns,
@@ -148,6 +149,13 @@ def _factorization() -> None:
         factorization.predict_entries(codes, *factors[:3], np.float32(1.0), np.zeros(1), np.zeros(1))
 
 
+def _networks() -> None:
+    for kind in (np.float32, np.float64):
+        numbers = (np.ones(1, kind) for _ in range(3))
+        adam.step_by_adam(np.ones(1, np.float32), *numbers, np.ones(5, kind), 1.0)
+    adam.silence(*np.ones((2, 1, 1), np.float32))
+
+
 def _collective() -> None:
     net = collective_columns.Net(np.array([[0, 1, 2]]), np.array([1, 0], np.int32), np.ones(2, np.float32))
     aggregation, values = collective_columns.Aggregation(False, 0.0, 0.0, 0.0), np.zeros((2, 1))
@@ -170,7 +178,7 @@ def _collective() -> None:
 
 # a process that has grown members has most of the other trees compiled
 _TREES = (_bins, _members, _tree, _rounds, _votes)
-_OTHERS = (_collective, _factorization, _medians, _prediction, _graphs, _weights)
+_OTHERS = (_collective, _factorization, _medians, _prediction, _graphs, _weights, _networks)
 _PARTS = {
     "core": (_bins, _members, _prediction, _graphs, _weights),
     "trees": _TREES,

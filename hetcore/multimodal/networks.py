@@ -1,21 +1,18 @@
-"""Small networks as weak learners: fitted by scikit-learn, kept and saved as plain arrays."""
+"""Small networks as weak learners, kept and saved as plain arrays."""
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.neural_network import MLPRegressor
 
 from hetcore.errors import ModelFileError
+from hetcore.multimodal.network_training import trained
 
 __all__ = ["LinearLearner", "NetworkLearner", "forward", "packed", "unpacked"]
 
-BATCH = 200
 Layers = list[tuple[NDArray[np.float32], NDArray[np.float32]]]
 
 
@@ -37,7 +34,7 @@ def forward(layers: Layers, X: NDArray) -> NDArray[np.float64]:
 
 
 class NetworkLearner:
-    """A network of rectified layers that fits vectors by least squares: scikit-learn's MLPRegressor.
+    """A network of rectified layers that fits vectors by least squares, as scikit-learn's MLPRegressor does.
 
     Parameters
     ----------
@@ -57,15 +54,9 @@ class NetworkLearner:
 
     def fit(self, X: NDArray, W: NDArray, sample_weight: NDArray | None = None) -> NetworkLearner:
         """Fit W (m, K) from X (m, d) float32, rows weighted by `sample_weight` (m,)."""
-        model = MLPRegressor(
-            # no early end: the number of passes is a parameter, and a loss that stands still would warn
-            hidden_layer_sizes=self.hidden, max_iter=self.epochs, batch_size=min(BATCH, len(X)), tol=0.0,
-            n_iter_no_change=self.epochs + 1, random_state=self.random_state,
-        )  # fmt: skip
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)  # the number of passes is the user's choice
-            model.fit(np.asarray(X, np.float32), np.asarray(W, np.float32), sample_weight)
-        self.layers = [(w.astype(np.float32), b.astype(np.float32)) for w, b in zip(model.coefs_, model.intercepts_)]
+        weights = None if sample_weight is None else np.asarray(sample_weight, np.float64)
+        X, W = np.asarray(X, np.float32), np.asarray(W, np.float32)
+        self.layers = trained(X, W, weights, hidden=self.hidden, epochs=self.epochs, seed=self.random_state)
         return self
 
     def predict(self, X: NDArray) -> NDArray[np.float64]:

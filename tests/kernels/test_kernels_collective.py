@@ -7,14 +7,14 @@ import pytest
 
 from hetcore.kernels import collective_columns as columns
 from hetcore.kernels import collective_sweeps as sweeps
-from hetcore.kernels import csr, lanes
+from hetcore.kernels import csr, medians
 from hetcore.kernels.collective_sweeps import REMAINDER, STAGE, SUM_AND_STAGE
 from hetcore.kernels.layout import NODE_DTYPE
 from tests.kernels.test_kernels_graph import made_graph
 from tests.naive import collective_columns as naive_columns
 from tests.naive import collective_sweeps as naive_sweeps
 from tests.naive import csr as naive_csr
-from tests.naive import lanes as naive_lanes
+from tests.naive import medians as naive_medians
 
 
 def made_net(n=40, n_edges=120, n_graphs=2):
@@ -244,18 +244,18 @@ def test_shuffled_products():
 
 def test_lanes_sort_as_lists_do():
     rng = np.random.default_rng(0)
-    for m in range(lanes.LONGEST + 1):
-        values = rng.integers(0, 9, (lanes.LONGEST, lanes.LANES)).astype(float)  # with ties
+    for m in range(medians.LONGEST + 1):
+        values = rng.integers(0, 9, (medians.LONGEST, medians.LANES)).astype(float)  # with ties
         ours, beyond = values.copy(), values[m:].copy()
-        lanes.sort_lanes(ours, m)
-        np.testing.assert_array_equal(ours[:m], naive_lanes.sort_lanes(values, m))
+        medians.sort_lanes(ours, m)
+        np.testing.assert_array_equal(ours[:m], naive_medians.sort_lanes(values, m))
         np.testing.assert_array_equal(ours[m:], beyond)
 
 
 def test_medians_side_by_side():
     """Lists of every length up to the longest, and one that is selected from, under signs and many columns."""
     n, rng = 60, np.random.default_rng(0)
-    ends = [rng.permutation(n)[:m] for m in (*range(lanes.LONGEST + 2), 50)]
+    ends = [rng.permutation(n)[:m] for m in (*range(medians.LONGEST + 2), 50)]
     indptr = np.zeros((1, n + 1), np.int64)
     indptr[0, 1:] = np.cumsum([len(each) for each in ends] + [0] * (n - len(ends)))
     weights = np.sign(rng.normal(size=indptr[0, -1])).astype(np.float32)

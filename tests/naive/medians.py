@@ -34,3 +34,8 @@ def leaf_medians(leaf, targets, weights, values):
         if inside.any():
             for k in range(values.shape[1]):
                 values[node, k] = weighted_median(targets[inside, k], weights[inside])
+
+
+def sort_lanes(values, m):
+    """Return the first m rows with each column in order."""
+    return np.sort(values[:m], axis=0)
