@@ -29,6 +29,7 @@ from hetcore.binning import BinMapper
 from hetcore.collective.base_model import BaseModel
 from hetcore.collective.events import alike
 from hetcore.collective.inference import Inference, net_of, unlinked
+from hetcore.collective.neighbor_columns import Hops
 from hetcore.collective.stages import Grower, Stack, relational_columns
 from hetcore.collective.static_columns import StaticColumns
 from hetcore.collective.view_trees import grow_views
@@ -105,11 +106,11 @@ class CrossFitted:
         """Return each view's columns of known labels (L, n), in bins of what rows see whose label is hidden."""
         targets = np.zeros_like(self.problem.target)
         targets[self.labelled] = self._centred(self.target)
-        values, hidden = [], []
+        values, hidden, hops = [], [], Hops(self.net, self.problem.data.n)
         for k in range(len(self.views)):
             known = self.problem.labelled.copy()
             known[self.labelled[self.fold == k]] = False
-            values.append(self.columns.label_columns(self.net, targets, known))
+            values.append(self.columns.label_columns(hops, targets, known))
             # bins of what a row sees whose label is hidden, for that is what new instances see
             hidden.append(values[-1][self.labelled[self.fold == k]])
         self.columns.label_mapper = BinMapper(bins_of(self.problem.scale)).fit(np.concatenate(hidden))

@@ -41,11 +41,16 @@ def net_of(graphs: Sequence[Graph | None], n: int, weighted: bool, direction: st
     offsets = np.cumsum([0, *(each.size for each in indices)])
     shifted = [begin + offset for begin, offset in zip(begins, offsets)]
     indptr = np.stack(shifted) if shifted else np.empty((0, n + 1), np.int64)
-    joined = np.concatenate([np.empty(0, np.float32), *weights])
-    # SciPy widens the indices of a graph that it turns round: the kernels would be compiled for those too
-    flat = np.concatenate([np.empty(0, np.int32), *indices]).astype(np.int32, copy=False)
+    joined = _joined(weights, np.float32)
     # signs, where strengths are not asked for: a negative edge stays one
-    return Net(indptr, flat, joined if weighted else np.sign(joined))
+    return Net(indptr, _joined(indices, np.int32), joined if weighted else np.sign(joined))
+
+
+def _joined(parts: list[NDArray], kind: type) -> NDArray:
+    """Return the graphs' indices or weights, one graph's after another's."""
+    # SciPy widens the indices of a graph that it turns round, and shared memory is read-only: the kernels would be
+    # compiled for those too. What a single graph holds is read where it is
+    return np.require(parts[0] if len(parts) == 1 else np.concatenate([np.empty(0, kind), *parts]), kind, "CW")
 
 
 @dataclass

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from functools import cached_property
 
 import numpy as np
 import scipy.sparse
@@ -32,6 +32,7 @@ from hetcore.schema import Stored, array
 __all__ = ["FeatureReduction", "Hops"]
 
 WIDE, COMPONENTS = 100, 48
+ROWS = 50_000  # whose ways back are multiplied out at once
 TINY = 1e-9  # of the way back: a smaller weight is what rounding leaves when it is taken off
 
 
@@ -73,6 +74,32 @@ class FeatureReduction(Stored):
         return np.nan_to_num(values) @ self.components if self.components.shape[1] else values
 
 
+class _Walks:
+    """A graph's weights (n, n), and sums over who is one and two links away."""
+
+    def __init__(self, graph: scipy.sparse.csr_array) -> None:
+        self.graph = graph
+
+    @cached_property
+    def back(self) -> NDArray[np.float64]:
+        """How much of two links leads from each instance back to itself, (n, 1)."""
+        turned, n = self.graph.T.tocsr(), self.graph.shape[0]
+        # some rows at a time: the product of all is as large as graph and turned graph together
+        products = (self.graph[k : k + ROWS].multiply(turned[k : k + ROWS]) for k in range(0, n, ROWS))
+        return np.concatenate([np.asarray(each.sum(axis=1)).reshape(-1, 1) for each in products])
+
+    def sums(self, values: NDArray, hops: int) -> Sequence[NDArray]:
+        """Return sums over the neighbours, and over the neighbours' neighbours but the instance itself."""
+        one = self.graph @ values
+        # A A without its diagonal: A A itself is dense where a node has many neighbours
+        return [one] if hops == 1 else [one, self.graph @ one - self.back * values]
+
+    def rounding(self, hops: int) -> Sequence[NDArray]:
+        """Return the weights (n, 1) one and two links away up to which there is nobody, in whatever unit they are."""
+        nothing = np.zeros((self.graph.shape[0], 1))
+        return [nothing] if hops == 1 else [nothing, TINY * self.back]
+
+
 class Hops:
     """What lies one and two links away in some graphs.
 
@@ -84,10 +111,17 @@ class Hops:
     """
 
     def __init__(self, net: Net, n: int) -> None:
-        self.n = n
-        self.graphs = [_Walks.of(_matrix(net, g, n)) for g in range(net.indptr.shape[0])]
-        # by strength: a mean of features along a negative edge is still a mean of features
-        self.sizes = [each if each.graph.min() >= 0 else _Walks.of(abs(each.graph)) for each in self.graphs]
+        self.net, self.n = net, n
+
+    @cached_property
+    def graphs(self) -> list[_Walks]:
+        """The links, once they are asked for."""
+        return [_Walks(_matrix(self.net, g, self.n)) for g in range(self.net.indptr.shape[0])]
+
+    @cached_property
+    def sizes(self) -> list[_Walks]:
+        """The same by strength: a mean of features along a negative edge is still a mean of features."""
+        return [each if (each.graph.data >= 0).all() else _Walks(abs(each.graph)) for each in self.graphs]
 
     def feature_columns(self, values: NDArray[np.float32], hops: int) -> NDArray[np.float32]:
         """Return means of features (n, d), and numbers of neighbours: (n, G (hops d + 1)), none at 0 hops."""
@@ -95,7 +129,7 @@ class Hops:
         filled, blocks = np.where(known, values, 0.0).astype(np.float64), []
         for size in self.sizes if hops else []:
             sums, counts = (size.sums(each, hops) for each in (filled, known.astype(np.float64)))
-            blocks += [_ratio(*each) for each in zip(sums, counts, size.rounding)]
+            blocks += [_ratio(*each) for each in zip(sums, counts, size.rounding(hops))]
             blocks.append(np.diff(size.graph.indptr)[:, None].astype(np.float32))
         return np.hstack([np.empty((self.n, 0), np.float32), *blocks])
 
@@ -111,9 +145,9 @@ class Hops:
             0, 1 or 2.
         """
         filled, blocks = np.where(known[:, None], targets, 0.0), []
-        for graph, size in zip(self.graphs, self.sizes):
+        for graph, size in zip(self.graphs, self.sizes) if hops else []:
             sums, weights = graph.sums(filled, hops), size.sums(known[:, None].astype(np.float64), hops)
-            for total, weight, rounding in zip(sums, weights, size.rounding):
+            for total, weight, rounding in zip(sums, weights, size.rounding(hops)):
                 blocks += [_ratio(total, weight, rounding), np.clip(weight, 0.0, FLOAT_MAX).astype(np.float32)]
         return np.hstack([np.empty((self.n, 0), np.float32), *blocks])
 
@@ -121,30 +155,10 @@ class Hops:
 def _matrix(net: Net, g: int, n: int) -> scipy.sparse.csr_array:
     """Return a graph's weights (n, n)."""
     begin, end = net.indptr[g, 0], net.indptr[g, n]
-    flat = net.weights[begin:end].astype(np.float64), net.indices[begin:end], net.indptr[g] - begin
+    # in the type of the indices, or SciPy would copy those to a wider one
+    indptr = (net.indptr[g] - begin).astype(net.indices.dtype if end - begin < 2**31 else np.int64)
+    flat = net.weights[begin:end].astype(np.float64), net.indices[begin:end], indptr
     return scipy.sparse.csr_array(flat, shape=(n, n))
-
-
-class _Walks(NamedTuple):
-    """A graph's weights (n, n), and how much of two links leads from each instance back to itself, (n, 1)."""
-
-    graph: scipy.sparse.csr_array
-    back: NDArray[np.float64]
-
-    @classmethod
-    def of(cls, graph: scipy.sparse.csr_array) -> _Walks:
-        return cls(graph, np.asarray(graph.multiply(graph.T).sum(axis=1)).reshape(-1, 1))
-
-    def sums(self, values: NDArray, hops: int) -> Sequence[NDArray]:
-        """Return sums over the neighbours, and over the neighbours' neighbours but the instance itself."""
-        one = self.graph @ values
-        # A A without its diagonal: A A itself is dense where a node has many neighbours
-        return [one, self.graph @ one - self.back * values][:hops]
-
-    @property
-    def rounding(self) -> Sequence[NDArray]:
-        """The weights (n, 1) one and two links away up to which there is nobody, in whatever unit weights are."""
-        return np.zeros_like(self.back), TINY * self.back
 
 
 def _ratio(total: NDArray, weight: NDArray, rounding: NDArray) -> NDArray[np.float32]:

@@ -76,9 +76,9 @@ class StaticColumns(Stored):
         columns.mapper = BinMapper(max_bins).fit(values[rows])
         return columns, columns.mapper.transform(values)
 
-    def label_columns(self, net: Net, targets: NDArray, known: NDArray[np.bool_]) -> NDArray[np.float32]:
+    def label_columns(self, hops: Hops, targets: NDArray, known: NDArray[np.bool_]) -> NDArray[np.float32]:
         """Return the columns of known labels (n, L): see `Hops.label_columns`."""
-        return Hops(net, known.size).label_columns(targets, known, self.label_hops)
+        return hops.label_columns(targets, known, self.label_hops)
 
     def groups(self, n_graphs: int) -> list[NDArray[np.int32]]:
         """Return which columns are own; own ones and labels; all of them: no group twice, none empty."""
@@ -107,8 +107,9 @@ class StaticColumns(Stored):
             Less their mean.
         known : (n,) bool
         """
-        own = self._with_features(side_by_side(data, self.encoders), Hops(net, data.n))
-        labels = self.label_mapper.transform(self.label_columns(net, targets, known))
+        hops = Hops(net, data.n)
+        own = self._with_features(side_by_side(data, self.encoders), hops)
+        labels = self.label_mapper.transform(self.label_columns(hops, targets, known))
         return np.concatenate([self.mapper.transform(own), labels])
 
     def _with_features(self, own: NDArray[np.float32], hops: Hops) -> NDArray[np.float32]:
