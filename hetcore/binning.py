@@ -115,7 +115,7 @@ class BinMapper(Stored):
         self._use(run_each(lambda f: self._cuts(X[:, f]), range(X.shape[1]), n_jobs))
         return self
 
-    def transform(self, X: np.ndarray, n_jobs: int = 1) -> np.ndarray:
+    def transform(self, X: np.ndarray, n_jobs: int = 1, columns: np.ndarray | None = None) -> np.ndarray:
         """Return the bins of X.
 
         Parameters
@@ -124,6 +124,8 @@ class BinMapper(Stored):
             NaN is missing.
         n_jobs : int, default=1
             Threads, each for some rows; the same bins.
+        columns : (c,) int, optional
+            Those whose bins are asked for, by one thread; the others' are 0.
 
         Returns
         -------
@@ -138,6 +140,11 @@ class BinMapper(Stored):
         X = _as_table(X)
         if X.shape[1] != len(self.thresholds):
             raise DataError(f"X has {X.shape[1]} columns, the bins {len(self.thresholds)}: give the same columns.")
+        if columns is not None:
+            binned, some = np.zeros(X.shape[::-1], np.uint8), np.empty((len(columns), len(X)), np.uint8)
+            bin_values(X.take(columns, axis=1), self._padded[columns], self.n_bins[columns], some)
+            binned[columns] = some
+            return binned
         # a column's bins lie together: trees read whole columns
         binned = np.empty((X.shape[1], X.shape[0]), np.uint8)
         if n_jobs == 1:

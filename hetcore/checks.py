@@ -241,6 +241,9 @@ def remember_names(estimator: Any, X: Any) -> None:
 
 
 def _feature_names(X: Any) -> Any:
+    # scikit-learn asks of which library a table is, which takes as long as a small prediction
+    if type(X) is np.ndarray:
+        return None
     from sklearn.utils.validation import _get_feature_names  # late, as above
 
     return _get_feature_names(X)

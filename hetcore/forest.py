@@ -105,6 +105,12 @@ class Forest(Stored):
         for nodes, values, scale in zip(self._nodes, self._values, self._scales):
             yield Tree(nodes, values), scale
 
+    @property
+    def columns(self) -> np.ndarray:
+        """The columns that trees split by, in order."""
+        nodes = self._flattened()[0]
+        return np.unique(nodes["feature"][nodes["left"] >= 0])
+
     def first(self, count: int) -> Forest:
         """Return the forest of the first trees."""
         return self.some(slice(count))

@@ -49,10 +49,11 @@ def number_ranges(values: NDArray) -> list[list[float] | None]:
 
     Nine digits of them: as many as make files small, and a model that was loaded tell the same.
     """
-    ordered = np.sort(np.asarray(values, np.float64), axis=0)  # NaN comes last
-    last = np.maximum((~np.isnan(ordered)).sum(axis=0) - 1, 0)
-    places = np.rint(np.multiply.outer((0.0, 0.05, 0.5, 0.95, 1.0), last)).astype(np.int64)
-    found = np.take_along_axis(ordered, places, axis=0).T.tolist() if len(ordered) else []
+    ordered = np.array(np.asarray(values).T, np.float64, order="C")
+    ordered.sort()  # NaN comes last
+    last = np.maximum((~np.isnan(ordered)).sum(axis=1) - 1, 0)
+    places = np.rint(np.multiply.outer(last, (0.0, 0.05, 0.5, 0.95, 1.0))).astype(np.int64)
+    found = np.take_along_axis(ordered, places, axis=1).tolist() if ordered.size else []
     return [None if five[0] != five[0] else [float(f"{value:.9g}") for value in five] for five in found]
 
 

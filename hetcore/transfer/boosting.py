@@ -128,10 +128,10 @@ class TransferBoosting(TransferEstimator):
 
     def _view(self, state: State) -> dict[str, Any]:
         problem, parts = state.problem, state.parts
-        train = np.stack([self._unit(part) * part.running.train for part in parts], axis=1)
+        train = _beside([self._unit(part) * part.running.train for part in parts])
         held_out = None
         if problem.held_out is not None:
-            held_out = np.stack([self._unit(part) * part.running.held_out for part in parts], axis=1)
+            held_out = _beside([self._unit(part) * part.running.held_out for part in parts])
         view = self._measured(problem, train, held_out)
         mass = _mean([part.masses(len(problem.names)) for part in parts])
         view["source_weights"] = dict(zip(problem.names, mass[1:].tolist()))
@@ -194,6 +194,11 @@ def learner_for(X: NDArray, model: TransferBoosting, criterion: str) -> TreeLear
             "exactly; give max_depth=1, or criterion='squared'."
         )
     return ErrorStumps(X)
+
+
+def _beside(scores: list[NDArray]) -> NDArray[np.float64]:
+    """Return the scores (n,) of each class side by side, (n, K); of one, as two classes have, without a copy."""
+    return scores[0][:, None] if len(scores) == 1 else np.stack(scores, axis=1)
 
 
 def _mean(values: list[Any]) -> Any:

@@ -211,7 +211,9 @@ class TransferEstimator(ClassifierScore, TransferBase):
 
     def _problem(self, X: Any, y: Any, sample_domain: Any, eval_set: Any) -> TransferProblem:
         X, y, domain = self._known(X, y, sample_domain)
-        check_classification_targets(y)
+        # text and whole numbers are classes; scikit-learn takes a tenth of a small fit to find that out
+        if y.dtype.kind not in "biuU":
+            check_classification_targets(y)
         classes, codes = np.unique(y, return_inverse=True)
         if len(classes) < 2:
             raise DataError(f"The labels hold one class, {classes[0]}: give rows of two classes at least.")
@@ -275,8 +277,10 @@ class TransferEstimator(ClassifierScore, TransferBase):
 
     def _probabilities(self, scores: NDArray) -> NDArray[np.float64]:
         if scores.shape[1] == 1:
-            second = expit(self._steepness * scores[:, 0])
-            return np.column_stack([1.0 - second, second])
+            both = np.empty((len(scores), 2))
+            expit(self._steepness * scores[:, 0], out=both[:, 1])
+            np.subtract(1.0, both[:, 1], out=both[:, 0])
+            return both
         return softmax(self._steepness * scores, axis=1)
 
     def _measured(self, problem: TransferProblem, train: NDArray, held_out: NDArray | None) -> dict[str, Any]:
@@ -293,9 +297,9 @@ class TransferEstimator(ClassifierScore, TransferBase):
 
 def scored(codes: NDArray, probabilities: NDArray) -> tuple[float, float]:
     """Return mean log loss in nats and share of wrong labels; a class never trained on counts as wrong."""
+    n = len(codes)
     # an unknown class has likelihood 0
-    n, known = len(codes), codes >= 0
-    likelihoods = np.where(known, probabilities[np.arange(n), np.where(known, codes, 0)], 0.0)
+    likelihoods = np.where(codes >= 0, probabilities[np.arange(n), codes], 0.0)
     n_wrong = np.count_nonzero(probabilities.argmax(axis=1) != codes)
     # sums over n: the bits of a mean in a third of its time, for this is done in every round
     return float(-np.log(np.maximum(likelihoods, 1e-15)).sum() / max(n, 1)), n_wrong / max(n, 1)

@@ -98,3 +98,12 @@ def test_threads_find_the_same_bins(n_jobs):
     one, more = BinMapper(8).fit(X), BinMapper(8).fit(X, n_jobs=n_jobs)
     np.testing.assert_array_equal(one.to_arrays()["thresholds"], more.to_arrays()["thresholds"])
     np.testing.assert_array_equal(one.transform(X), more.transform(X, n_jobs))
+
+
+def test_bins_of_some_columns_are_those_of_all():
+    X = np.random.default_rng(0).normal(size=(50, 6)).astype(np.float32)
+    X[3, 1] = np.nan
+    mapper = BinMapper().fit(X)
+    some = mapper.transform(X, columns=np.array([1, 4]))
+    np.testing.assert_array_equal(some[[1, 4]], mapper.transform(X)[[1, 4]])
+    assert not some[[0, 2, 3, 5]].any()
