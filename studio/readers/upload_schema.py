@@ -6,7 +6,7 @@ Everything here is a guess with its reason, for the person to correct on the Dat
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 import polars as pl
@@ -70,10 +70,27 @@ def edge_lists(uploads: Sequence[Upload]) -> dict[str, bool]:
         for column in (each for name, frame in unique.items() if name != upload.name for each in frame.iter_columns()):
             theirs.setdefault(column.name, []).append(_ids(column))
         for ids in map(pl.concat, theirs.values()):
-            if all(len(end) and end.is_in(ids.implode()).mean() >= _ENDS for end in ends):
-                # True where the ids are another kind of thing, so that the person is told what links what.
-                found[upload.name] = not set(upload.frame.columns[:2]) <= set(ids)
+            # As written first, for that is quick; ends with a space behind them are ends too, which a button mends.
+            header = _header_above(upload, ends, ids, _as_written)
+            header = _header_above(upload, ends, ids, respelled) if header is None else header
+            if header is not None:
+                found[upload.name] = header
     return found
+
+
+def _as_written(texts: pl.Series) -> pl.Series:
+    return texts
+
+
+def _header_above(
+    upload: Upload, ends: Sequence[pl.Series], ids: pl.Series, spelled: Callable[[pl.Series], pl.Series]
+) -> bool | None:
+    """Return whether the first row names the columns, of a table whose ends are among ids; None where they are not."""
+    known = spelled(ids)
+    if not all(len(end) and spelled(end).is_in(known.implode()).mean() >= _ENDS for end in ends):
+        return None
+    # True where the ids are another kind of thing, so that the person is told what links what.
+    return not set(spelled(pl.Series(upload.frame.columns[:2]))) <= set(known)
 
 
 def _ids(series: pl.Series) -> pl.Series:
@@ -211,12 +228,20 @@ def guess_label(uploads: Sequence[Upload], ids: Mapping[str, str]) -> Label | No
 
 
 def _alone(tables: Sequence[Upload], ids: Mapping[str, str]) -> Label | None:
-    """Return the one column of the only table that has an id, one column and fewer ids than all others."""
-    heights = sorted(upload.frame.height for upload in tables)
-    least = [upload for upload in tables if upload.frame.height == heights[0]]
-    if len(tables) < 2 or len(least) > 1 or least[0].frame.width != 2:
+    """Return the one column of the only table that has an id, one column and fewer filled rows than all others."""
+    filled = sorted((_filled(upload, ids), place) for place, upload in enumerate(tables))
+    if len(tables) < 2 or filled[0][0] == filled[1][0]:
         return None
-    return Label(least[0].name, next(column for column in least[0].frame.columns if column != ids.get(least[0].name)))
+    least = tables[filled[0][1]]
+    if least.frame.width != 2:
+        return None
+    return Label(least.name, next(column for column in least.frame.columns if column != ids.get(least.name)))
+
+
+def _filled(upload: Upload, ids: Mapping[str, str]) -> int:
+    """Return how many rows have a value beside the id: a list of labels may name whom has none yet."""
+    values = [column for column in upload.frame.columns if column != ids.get(upload.name)]
+    return int(upload.frame.select(pl.any_horizontal(pl.col(values).is_not_null()).sum()).item()) if values else 0
 
 
 def _named_like_labels(columns: Sequence[str]) -> str | None:

@@ -35,6 +35,13 @@ def test_a_table_of_ids_of_another_table_is_a_graph_and_its_header_no_edge(first
     assert set(graph.frame["source"]) | set(graph.frame["target"]) <= set(IDS)
 
 
+def test_ends_that_are_ids_but_for_spaces_and_leading_zeros_are_ends():
+    films = _read("films.csv", "film,length\n" + "".join(f"{i},{90 + i % 7}\n" for i in range(60)))
+    calls = "".join(f"{i:04d} ,{i * 7 % 60:04d} ,3\n" for i in range(60))
+    pairs = _read("calls.csv", f"caller,called,minutes\n{calls}")
+    assert upload_schema.edge_lists([films, pairs]) == {"calls.csv": True}
+
+
 def test_a_table_whose_second_column_holds_other_things_stays_a_table():
     directors = "film,director\n" + "".join(f"{name},person {i % 9}\n" for i, name in enumerate(IDS))
     assert upload_schema.edge_lists([_read("films.csv", FILMS), _read("directors.csv", directors)]) == {}
@@ -128,6 +135,14 @@ def test_the_one_column_of_fewer_ids_is_guessed_to_be_the_label(rows, guess):
     files = [_read("shops.csv", f"shop,size\n{sizes}"), _read("profit.csv", f"shop,profit\n{profits}")]
     found = upload_schema.guess_label(files, dict.fromkeys(("shops.csv", "profit.csv"), "shop"))
     assert (found and (found.file, found.column)) == guess
+
+
+def test_a_list_of_ids_of_which_few_have_a_value_is_guessed_to_be_the_labels():
+    sizes = "".join(f"s{k},{k * 0.5},{'NESW'[k % 4]}\n" for k in range(30))
+    states = "".join(f"s{k},{'gold' if k % 5 else ''}\n" for k in range(30))
+    files = [_read("shops.csv", f"shop,size,region\n{sizes}"), _read("states.csv", f"shop,state\n{states}")]
+    found = upload_schema.guess_label(files, dict.fromkeys(("shops.csv", "states.csv"), "shop"))
+    assert found == ("states.csv", "state")
 
 
 @pytest.mark.parametrize(
