@@ -76,7 +76,7 @@ class _Marks(NamedTuple):
 
 
 def read(name: str, content: bytes, options: Mapping[str, Any]) -> ParsedTable:
-    """Read a sheet of a workbook: the one named by options["sheet"], else the first that is not empty.
+    """Read a sheet of a workbook: the one named by options["sheet"], else the first that has rows of several cells.
 
     Raises
     ------
@@ -189,6 +189,7 @@ def _chosen(name: str, book: Any, wanted: str | None) -> tuple[str, pl.DataFrame
     if wanted is not None and wanted not in book.sheet_names:
         there = ", ".join(shown(sheet, 20) for sheet in book.sheet_names)
         raise DataError(f"{name} has no sheet {shown(wanted)!r}: choose one of {there:.100}.")
+    found = None
     for sheet in [wanted] if wanted is not None else _seen_first(book):
         # As text, so that the same rules as for CSV decide what is a number, a date or an id.
         # From the first row of the sheet, so that a place is a row's number.
@@ -196,9 +197,15 @@ def _chosen(name: str, book: Any, wanted: str | None) -> tuple[str, pl.DataFrame
             sheet, header_row=None, dtypes="string", skip_rows=0, skip_whitespace_tail_rows=True
         ).to_polars()
         # Rows with a format and no value come as rows of nulls.
-        filled = rows.select(pl.any_horizontal(pl.all().is_not_null())).to_series() if rows.width else None
-        if filled is not None and filled.any():
-            return sheet, rows.filter(filled), filled.arg_true() + 1
+        cells = rows.select(pl.sum_horizontal(pl.all().is_not_null())).to_series() if rows.width else None
+        most = 0 if cells is None else cells.max() or 0
+        # A sheet of lines, such as a cover, is read where no other has rows of several cells.
+        if most > 1 or (most and found is None):
+            found = sheet, rows.filter(cells > 0), (cells > 0).arg_true() + 1
+        if most > 1:
+            break
+    if found is not None:
+        return found
     raise DataError(f"{name} has no sheet with cells in it: choose a workbook with a table.")
 
 

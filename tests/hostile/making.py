@@ -91,7 +91,7 @@ _FORMS = {
 
 
 def workbook(sheet: str, *, before: str = "", sheets: int = 1, extra: dict[str, bytes] | None = None) -> bytes:
-    """Return an XLSX whose sheets, one unless told, are all the given XML."""
+    """Return an XLSX whose sheets, one unless told, are all the given XML but for members in `extra`."""
     numbers = range(1, sheets + 1)
     listed = "".join(f'<sheet name="{"STUV"[k - 1]}" sheetId="{k}" r:id="rId{k}"/>' for k in numbers)
     links = "".join(XLSX_LINK.format(k=k, kind="worksheet", target=f"worksheets/sheet{k}.xml") for k in numbers)
@@ -103,10 +103,10 @@ def workbook(sheet: str, *, before: str = "", sheets: int = 1, extra: dict[str, 
         "xl/workbook.xml": XLSX_BOOK.format(listed),
     }
     content = f'{before}<worksheet xmlns="{MAIN}">{sheet}</worksheet>'
-    members |= {f"xl/worksheets/sheet{k}.xml": content for k in numbers}
+    members |= {f"xl/worksheets/sheet{k}.xml": content for k in numbers} | (extra or {})
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, text in {**members, **(extra or {})}.items():
+        for name, text in members.items():
             archive.writestr(name, text)
     return buffer.getvalue()
 

@@ -45,6 +45,16 @@ def test_a_number_or_a_name_that_stands_alone_above_is_of_the_table():
     assert preview.frame.columns == ["id", "column_2"] and preview.findings[0].kind == "blank_header"
 
 
+def test_a_cover_before_the_table_is_left_out():
+    """It was refused for having one column, with no word on the sheet behind it."""
+    cover = f'<worksheet xmlns="{MAIN}">{sheet([["Sales of 2020"], ["by region"]])}</worksheet>'
+    content = workbook(sheet(SALES), sheets=2, extra={"xl/worksheets/sheet1.xml": cover.encode()})
+    preview = preview_table("a.xlsx", content)
+    assert preview.frame.columns == SALES[0] and preview.frame.height == 6
+    (finding,) = preview.findings
+    assert finding.kind == "other_sheet" and "'T' was read" in finding.message
+
+
 def test_cells_are_counted_by_their_rows_where_the_table_begins_below():
     rows = [["Sales"], [None, "of 2020"], [], *SALES]
     preview = read(rows, first=4, merged=["A4:C4", "B8:B10"])
