@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from hetcore.errors import ParameterError
-from studio.views.playground import plane
+from studio.views.playground import plane, widgets
 from studio.views.playground.plane import SHAPE, STAGES, Knobs
 
 
@@ -95,3 +95,25 @@ def test_the_first_draw_shows_an_error_that_falls_and_a_noise_that_weighs_nothin
     assert found[-1]["error"] < 0.8 * found[0]["error"]
     assert found[-1]["weights"]["noise"] < 0.05 < min(found[-1]["weights"][name] for name in ("west", "east"))
     assert found[-1]["error"] < found[-1]["error_without_links"]
+
+
+def test_a_picture_of_other_knobs_is_named_as_one_until_these_are_trained(monkeypatch):
+    """A training that the queue turned down left the picture before under the new knobs, and was never tried again."""
+    wanted, captions, tried = Knobs(overlap=0.3), [], []
+
+    class Full:
+        def run_task(self, *_args):
+            tried.append(wanted)
+            raise ValueError("You have 8 unfinished runs already.")
+
+    monkeypatch.setattr(widgets.jobs, "manager", Full)
+    monkeypatch.setattr(widgets.st, "caption", captions.append)
+    state = {"knobs": Knobs(), "run": "", "scene": None, "shown": (Knobs(), None, [])}
+    for times in (1, 2):
+        widgets._start(state, wanted, "me")
+        widgets._say(None, state["shown"], wanted)
+        assert len(tried) == times and captions[-1] == "Not trained. The picture is the one before."
+    state["shown"] = (wanted, None, [])
+    widgets._start(state, wanted, "me")
+    widgets._say(None, state["shown"], wanted)
+    assert len(tried) == 2 and captions[-1].startswith("Shade")

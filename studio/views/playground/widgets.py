@@ -75,7 +75,7 @@ def pictures(wanted: Knobs, owner: str) -> None:
         if found:
             state["shown"] = (wanted, state["scene"], found)
         with st.container(key="plane_state"):
-            _say(status, state["shown"])
+            _say(status, state["shown"], wanted)
         with st.container(key="plane_picture"):
             if state["shown"]:
                 _draw(*state["shown"][1:], busy=status is not None and status.active)
@@ -93,9 +93,10 @@ def _found(state: Mapping[str, Any], status: Any) -> list[Mapping[str, Any]]:
 
 
 def _start(state: dict[str, Any], wanted: Knobs, owner: str) -> None:
-    if state["knobs"] == wanted and (_status(state["run"], owner) is not None or state["shown"]):
+    status = _status(state["run"], owner)
+    if state["knobs"] == wanted and (_is_of(state["shown"], wanted) or (status and status.state != "stopped")):
         return
-    if _status(state["run"], owner) is not None:
+    if status is not None:
         jobs.manager().stop(state["run"], owner)
     try:
         state["run"] = jobs.manager().run_task(plane.TASK, {"knobs": tuple(wanted)}, owner)
@@ -113,13 +114,20 @@ def _status(run: str, owner: str) -> Any:
         return None
 
 
-def _say(status: Any, shown: tuple[Any, ...] | None) -> None:
+def _is_of(shown: tuple[Any, ...] | None, wanted: Knobs) -> bool:
+    return shown is not None and shown[0] == wanted
+
+
+def _say(status: Any, shown: tuple[Any, ...] | None, wanted: Knobs) -> None:
+    before = "" if shown is None or _is_of(shown, wanted) else "The picture is the one before."
     if status is not None and status.state == "failed":
-        st.error(escape(status.message))
+        st.error(escape(f"{status.message} {before}"))
     elif status is not None and status.active and not status.rounds:
-        st.caption("Training." + (" The picture is the one before." if shown else ""))
+        st.caption(f"Training. {before}")
     elif status is not None and status.active:
         st.caption(f"Training: {status.rounds} of {status.total} pictures.")
+    elif before:
+        st.caption(f"Not trained. {before}")
     else:
         st.caption("Shade: what is predicted of a place without links. Filled points have a label; the others score.")
 
