@@ -183,7 +183,7 @@ def of_the_sample(setting: Setting, result: Any, events: Any) -> None:
     tabs(
         {
             "One instance": lambda: widgets.one_instance(result, data, data),
-            "New rows": lambda: predict_new(result.model, data, owner),
+            "New rows": lambda: predict_new(result.model, data, current.recipe, owner),
             "Theorem 4.1": lambda: widgets.theorem(events),
             "Take away": lambda: take_away(setting, result, events),
         },
@@ -202,7 +202,7 @@ def case(setting: Setting, result: Any) -> None:
 def new_rows(setting: Setting, result: Any) -> None:
     """Predict uploaded rows, and say how many of the labels the model has learned from."""
     widgets_downloads.learned_from(setting.operations)
-    predict_new(result.model, data, owner)
+    predict_new(result.model, data, current.recipe, owner)
 
 
 def take_away(setting: Setting, result: Any, events: Any) -> None:

@@ -100,3 +100,50 @@ def test_a_value_outside_the_training_has_a_note_as_of_new_rows(trained):
     notes = new_rows.unfamiliar(data, {"money": {"budget": "900", "screens": "5"}, "words": {"tongue": "French"}})
     assert len(notes) == 1 and notes[0].startswith("1 value of 'budget' outside") and "no row was trained" in notes[0]
     assert new_rows.unfamiliar(data, {"money": {"budget": "", "screens": None}}) == []
+
+
+def test_new_rows_are_joined_as_the_training_rows_were(trained):
+    """Ids of one spelling in training were two instances of one table each in new rows, without a word."""
+    data, model, files = trained
+    parts = [{"name": name, "file": f"{name}.csv", "id": "id"} for name in files]
+    recipe = {"sources": parts, "spelling": ["zeros"]}
+    joins = new_rows.joins_of(recipe)
+    money = files["money.csv"].head(2).with_columns(pl.Series("id", ["007", "008"]), row=pl.Series([1, 2]))
+    given = {"a.csv": money, "b.csv": files["words.csv"].head(2).with_columns(pl.Series("id", ["7", "9"]))}
+    rows = new_rows.matched(data, given, joins)
+    assert rows.data.ids.tolist() == ["7", "8", "9"]
+    found, _ = new_rows.predict(model_files.dumps(model), data, tuple(given.items()), recipe)
+    assert found["sources"].to_list() == [2, 1, 1]
+    assert new_rows.joins_of({"example": "mfeat"}) == new_rows.Joins()
+    # nothing was made the same in training: told, and the id column is the training's all the same
+    apart = new_rows.matched(data, given, joins._replace(spelling=()))
+    assert apart.data.ids.tolist() == ["007", "008", "7", "9"]
+    expected = "1 id written in several ways, such as '007' beside '7': write them the same way"
+    assert f"{expected}, or they are different ones." in apart.warnings
+
+
+def test_rows_of_two_files_whose_ids_come_again_are_not_joined_by_their_numbers(trained):
+    data, _, files = trained
+    joins = new_rows.Joins({"money": "id", "words": "id"})
+    money = files["money.csv"].head(2).with_columns(pl.Series("id", ["a", "a"]))
+    words = files["words.csv"].head(2).with_columns(pl.Series("id", ["a", None]))
+    rows = new_rows.matched(data, {"a.csv": money, "b.csv": words}, joins)
+    assert rows.data.ids.tolist() == ["a.csv 1", "a.csv 2", "b.csv 1", "b.csv 2"]
+    assert "a.csv has ids in 'id' that are missing or come again: its rows are numbered." in rows.warnings
+    assert not any("does not know" in sentence for sentence in rows.warnings)
+
+
+def test_files_of_two_tables_with_the_same_columns_are_matched_by_their_names():
+    ids = [f"s{k}" for k in range(20)]
+    tables = {name: pl.DataFrame({"id": ids, "sold": range(20)}) for name in ("may", "june")}
+    data = HetData(tables, {}, (ids, np.arange(20.0)))
+    rows = new_rows.matched(data, {f"{name}.csv": table for name, table in reversed(tables.items())})
+    assert rows.sources == {"june.csv": "june", "may.csv": "may"}
+
+
+def test_text_for_a_date_is_named_as_no_date():
+    days = pl.Series("day", [f"2020-01-{k:02d}" for k in range(1, 21)]).str.to_date()
+    data = HetData({"sales": pl.DataFrame({"id": range(20), "day": days})}, {}, (list(range(20)), np.arange(20.0)))
+    rows = new_rows.matched(data, {"a.csv": pl.DataFrame({"id": ["x"], "day": ["3/4/2020"]})})
+    expected = "a.csv: 1 value of 'day' no date, such as '3/4/2020': taken as missing; write it as 2020-12-31."
+    assert expected in rows.warnings

@@ -6,8 +6,10 @@ left out, and each difference is a sentence. The model's graphs know nothing of 
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Mapping, Sequence
+from pathlib import PurePosixPath
 from typing import Any, NamedTuple
 
 import polars as pl
@@ -22,7 +24,14 @@ from hetcore.errors import DataError, MissingColumnsWarning, UnfamiliarValuesWar
 from studio.readers.columns import looks_like_id
 from studio.views.consensus.case_values import as_written, read_value
 
-__all__ = ["NewRows", "matched", "predict", "unfamiliar"]
+__all__ = ["Joins", "NewRows", "joins_of", "matched", "predict", "unfamiliar"]
+
+
+class Joins(NamedTuple):
+    """How the rows of the training's tables were joined: its id column by source, and the ways of one spelling."""
+
+    id_columns: Mapping[str, str] = {}
+    spelling: tuple[str, ...] = ()
 
 
 class NewRows(NamedTuple):
@@ -33,7 +42,13 @@ class NewRows(NamedTuple):
     warnings: list[str]
 
 
-def matched(trained: HetData, files: Mapping[str, pl.DataFrame]) -> NewRows:
+def joins_of(recipe: Mapping[str, Any]) -> Joins:
+    """Return how a recipe, see `studio.recipes`, joins the rows of its tables."""
+    ids = {part["name"]: part["id"] for part in recipe.get("sources", ()) if part.get("id")}
+    return Joins(ids, tuple(recipe.get("spelling") or ()))
+
+
+def matched(trained: HetData, files: Mapping[str, pl.DataFrame], joins: Joins = Joins()) -> NewRows:  # noqa: B008
     """Return new instances in the shape of those that a model was trained on.
 
     Parameters
@@ -41,6 +56,8 @@ def matched(trained: HetData, files: Mapping[str, pl.DataFrame]) -> NewRows:
     trained : HetData
     files : mapping of str to polars.DataFrame
         New tables by file name; one with an id column joins the others by it.
+    joins : Joins
+        How the training's were joined, so that these are in the same way.
 
     Raises
     ------
@@ -53,14 +70,17 @@ def matched(trained: HetData, files: Mapping[str, pl.DataFrame]) -> NewRows:
         source = _source_of(trained, name, frame)
         if source in sources:
             raise DataError(f"Two of the files have the columns of {quoted(source)}: put their rows into one file.")
-        sources[source], notes = _aligned(trained.sources[source], frame, name)
+        # Rows that are numbered in each of two files are not the same ones.
+        ids = _ids(trained.sources[source], frame, joins.id_columns.get(source), name if len(files) > 1 else "new")
+        sources[source], notes = _aligned(trained.sources[source], frame, name, *ids)
         of_file[name], warnings = source, warnings + notes
     if not sources:
         raise DataError("There is no file to predict from: upload at least one table with the columns of a source.")
     lacking = [name for name in trained.source_names if name not in sources]
     if lacking:
         warnings.append(f"No file is of {listed(lacking)}: predicted without.")
-    data = HetData(sources)
+    data = HetData(sources, spelling=joins.spelling)
+    warnings += _apart(data)
     # Told, for one might think that the model looks up what it was trained on.
     known = len(set(data.ids) & set(trained.ids))
     if known:
@@ -71,21 +91,40 @@ def matched(trained: HetData, files: Mapping[str, pl.DataFrame]) -> NewRows:
 def _source_of(trained: HetData, name: str, frame: pl.DataFrame) -> str:
     tables = {each: source for each, source in trained.sources.items() if source.frame is not None}
     shared = {each: len(set(frame.columns) & set(source.columns)) for each, source in tables.items()}
-    # By the share of its columns that the file has, so that a wide source does not win by its size.
-    best = max(shared, key=lambda each: shared[each] / len(tables[each].columns), default=None)
+    # By the share of its columns that the file has, so that a wide source does not win by its size; of two with the
+    # same columns by the name.
+    stem = PurePosixPath(name).stem
+
+    def fit(each: str) -> tuple[float, bool]:
+        return shared[each] / len(tables[each].columns), each in (stem, name)
+
+    best = max(shared, key=fit, default=None)
     if best is None or not shared[best]:
         raise DataError(f"{name} has no column of the training data: name its columns as they were then.")
     return best
 
 
-def _aligned(source: Source, frame: pl.DataFrame, name: str) -> tuple[Source, list[str]]:
+def _apart(data: HetData) -> list[str]:
+    """Return sentences on rows of the files that are not joined, though they may be of the same instances."""
+    found = [finding for finding in data.report if finding.kind in ("near_id", "no_common_id")]
+    problems = [(finding, re.split("[;,:]", finding.message)[0]) for finding in found]
+    near = "{}, such as {}: write them the same way, or they are different ones"
+    alone = "The table of {} has {}: its rows are predicted from it alone"
+    return [
+        f"{near.format(problem, each.examples[0]) if each.kind == 'near_id' else alone.format(each.where, problem)}."
+        for each, problem in problems
+    ]
+
+
+def _aligned(
+    source: Source, frame: pl.DataFrame, name: str, ids: pl.Series, identifier: str | None, wrong: str
+) -> tuple[Source, list[str]]:
     """Return a file as a source with the columns of the training, and sentences on what differs."""
-    ids, identifier = _ids(source, frame)
     lacking = [column for column in source.columns if column not in frame.columns]
     unknown = [column for column in frame.columns if column not in (*source.columns, identifier)]
-    warnings = [f"{name} lacks {listed(lacking)}: taken as missing."] if lacking else []
+    warnings = [f"{name} {wrong}: its rows are numbered."] if identifier is None or wrong else []
+    warnings += [f"{name} lacks {listed(lacking)}: taken as missing."] if lacking else []
     warnings += [f"The model does not know {listed(unknown)} of {name}: left out."] if unknown else []
-    warnings += [f"{name} has no id column: its rows are numbered."] if identifier is None else []
     columns = {}
     for column in source.columns:
         before = source.frame[column]
@@ -98,18 +137,24 @@ def _aligned(source: Source, frame: pl.DataFrame, name: str) -> tuple[Source, li
     return found, [*messages(name, known, far, {}), *warnings]
 
 
-def _ids(source: Source, frame: pl.DataFrame) -> tuple[pl.Series, str | None]:
-    """Return the ids of new rows and their column; numbers where no other column tells rows apart."""
+def _ids(
+    source: Source, frame: pl.DataFrame, trained: str | None, counter: str
+) -> tuple[pl.Series, str | None, str]:
+    """Return the ids of new rows and their column, the training's if it is there; numbers and why where it can't be."""
     others = [column for column in frame.columns if column not in source.columns]
     unique = [c for c in others if frame[c].null_count() == 0 and frame[c].n_unique() == frame.height]
-    # A measurement can differ in every row, and is no id all the same.
-    unique = [c for c in unique if not frame[c].dtype.is_float() and not frame[c].dtype.is_nested()]
-    # Named like an id first.
-    named = [column for column in unique if looks_like_id(column)]
-    identifier = next(iter(named + unique), None)
+    if trained in others:
+        identifier = trained
+    else:
+        # A measurement can differ in every row, and is no id all the same. Named like an id first.
+        typed = [c for c in unique if not frame[c].dtype.is_float() and not frame[c].dtype.is_nested()]
+        identifier = next(iter([c for c in typed if looks_like_id(c)] + typed), None)
+    if identifier in unique:
+        return as_text(frame[identifier]), identifier, ""
+    numbers = pl.Series([f"{counter} {place}" for place in range(1, frame.height + 1)])
     if identifier is None:
-        return pl.Series([f"new {place}" for place in range(1, frame.height + 1)]), None
-    return as_text(frame[identifier]), identifier
+        return numbers, None, "has no id column"
+    return numbers, identifier, f"has ids in {quoted(identifier)} that are missing or come again"
 
 
 def _like(source: Source, given: pl.Series) -> tuple[pl.Series, str]:
@@ -122,8 +167,9 @@ def _like(source: Source, given: pl.Series) -> tuple[pl.Series, str]:
         numbers = as_numbers(given)
         lost = given.filter(numbers.is_null() & given.is_not_null())
         if len(lost):
-            text = f"{counted(len(lost), 'value')} of {quoted(before.name)} no number, such as {quoted(lost[0])}"
-            return numbers, f"{text}: taken as missing."
+            what, cure = ("date", "; write it as 2020-12-31") if before.name in source.moments else ("number", "")
+            text = f"{counted(len(lost), 'value')} of {quoted(before.name)} no {what}, such as {quoted(lost[0])}"
+            return numbers, f"{text}: taken as missing{cure}."
         return numbers, _beyond(source, as_numbers(before), numbers)
     texts = as_text(given)
     # Texts are hardly ever the same twice, so that nothing new in them is worth a word.
@@ -158,7 +204,12 @@ def unfamiliar(trained: HetData, values: Mapping[str, Mapping[str, Any]]) -> lis
     return [note for note in found if note]
 
 
-def predict(model: bytes, data: HetData, files: Sequence[tuple[str, pl.DataFrame]]) -> tuple[pl.DataFrame, list[str]]:
+def predict(
+    model: bytes,
+    data: HetData,
+    files: Sequence[tuple[str, pl.DataFrame]],
+    recipe: Mapping[str, Any] = {},  # noqa: B006 - not changed
+) -> tuple[pl.DataFrame, list[str]]:
     """Return the predictions of a model file for new instances, and what differs from the training data, in sentences.
 
     In a worker, which holds the data since the training: another one would have to load the library first.
@@ -171,6 +222,8 @@ def predict(model: bytes, data: HetData, files: Sequence[tuple[str, pl.DataFrame
         That it was trained on.
     files : sequence of (str, polars.DataFrame)
         As of `matched`, by pairs.
+    recipe : mapping
+        How the training data came about: the new rows are joined in the same way.
 
     Returns
     -------
@@ -184,7 +237,7 @@ def predict(model: bytes, data: HetData, files: Sequence[tuple[str, pl.DataFrame
     DataError
         As `matched` does.
     """
-    loaded, (data, _, differences) = model_files.load(model), matched(data, dict(files))
+    loaded, (data, _, differences) = model_files.load(model), matched(data, dict(files), joins_of(recipe))
     with warnings.catch_warnings():
         # `matched` has found the same, and the page shows it
         for category in (MissingColumnsWarning, UnfamiliarValuesWarning):

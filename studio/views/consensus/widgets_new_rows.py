@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import polars as pl
@@ -12,7 +13,7 @@ from hetcore.data.text import counted
 from hetcore.errors import DataError
 from studio.messages import explained
 from studio.runs import export
-from studio.uploads import file_name, read_table
+from studio.uploads import Options, file_name, read_table
 from studio.views.common.widgets import escape, show_table
 from studio.views.common.widgets_downloads import ICON
 from studio.views.common.widgets_task import answer
@@ -27,7 +28,7 @@ MOST = 1_000
 """Rows that are shown; the file has all."""
 
 
-def predict_new(model: bytes | None, data: HetData, owner: str) -> None:
+def predict_new(model: bytes | None, data: HetData, recipe: Mapping[str, Any], owner: str) -> None:
     """Take files with the columns of the sources; show what differs, and what a model predicts for their rows.
 
     Parameters
@@ -36,6 +37,8 @@ def predict_new(model: bytes | None, data: HetData, owner: str) -> None:
         The model file of the run.
     data : HetData
         What it was trained on.
+    recipe : mapping
+        How these came about, see `studio.recipes`: new rows are joined and dated as they were.
     owner : str
     """
     if model is None:
@@ -55,7 +58,7 @@ def predict_new(model: bytes | None, data: HetData, owner: str) -> None:
     # Streamlit gives each file an id: the same files are not predicted again at every click.
     stamp = (hash(model), *(file.file_id for file in given))
     if st.session_state.get(SLOT, (None,))[0] != stamp:
-        st.session_state[SLOT] = (stamp, *_predicted(model, data, given, owner))
+        st.session_state[SLOT] = (stamp, *_predicted(model, data, recipe, given, owner))
     _show(*st.session_state[SLOT][1:])
 
 
@@ -75,16 +78,25 @@ def _forget() -> None:
     st.session_state.pop(SLOT, None)
 
 
-def _predicted(model: bytes, data: HetData, given: Any, owner: str) -> tuple[pl.DataFrame | None, list[str], str]:
+def _predicted(
+    model: bytes, data: HetData, recipe: Mapping[str, Any], given: Any, owner: str
+) -> tuple[pl.DataFrame | None, list[str], str]:
     """Return the predictions, what differs, and what went wrong."""
     try:
-        files = {file_name(file.name): read_table(file_name(file.name), file) for file in given}
-        arguments = {"model": model, "data": data, "files": tuple(files.items())}
+        options = _options(recipe)
+        files = {file_name(file.name): read_table(file_name(file.name), file, options) for file in given}
+        arguments = {"model": model, "data": data, "files": tuple(files.items()), "recipe": dict(recipe)}
         found, why = answer(FUNCTION, arguments, owner, "Predicting …")
     except (DataError, ValueError) as error:
         # Our own sentences as they are, and the queue's, which is one.
         return None, [], explained(error) if isinstance(error, DataError) else str(error)
     return (None, [], why) if found is None else (*found, why)
+
+
+def _options(recipe: Mapping[str, Any]) -> Options:
+    """Return what the person said of dates such as 3/4/2015, unless of two files different things."""
+    chosen = {part.get("options", {}).get("day_first") for part in recipe.get("sources", ())} - {None}
+    return Options(day_first=chosen.pop() if len(chosen) == 1 else None)
 
 
 def _show(found: pl.DataFrame | None, warnings: list[str], failure: str) -> None:
