@@ -147,3 +147,16 @@ def test_text_for_a_date_is_named_as_no_date():
     rows = new_rows.matched(data, {"a.csv": pl.DataFrame({"id": ["x"], "day": ["3/4/2020"]})})
     expected = "a.csv: 1 value of 'day' no date, such as '3/4/2020': taken as missing; write it as 2020-12-31."
     assert expected in rows.warnings
+
+
+def test_a_file_of_a_table_that_was_switched_off_is_left_out(trained):
+    """It counted as a table that the prediction rests on, which was of no table that the model knew."""
+    data, _, files = trained
+    model = hc.GBCClassifier(n_iterations=3, random_state=0).fit(data.select(sources=["money"]))
+    found, warned = new_rows.predict(model_files.dumps(model), data, tuple(files.items()))
+    assert "words.csv is of 'words', which the model was trained without: left out." in warned
+    assert set(found["sources"]) == {1}
+    (warned,) = new_rows.predict(model_files.dumps(model), data, [("money.csv", files["money.csv"])])[1]
+    assert "also in the training data" in warned
+    with pytest.raises(DataError, match="no file to predict from"):
+        new_rows.predict(model_files.dumps(model), data, [("words.csv", files["words.csv"])])

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import PurePosixPath
 from typing import Any, NamedTuple
 
@@ -48,7 +48,12 @@ def joins_of(recipe: Mapping[str, Any]) -> Joins:
     return Joins(ids, tuple(recipe.get("spelling") or ()))
 
 
-def matched(trained: HetData, files: Mapping[str, pl.DataFrame], joins: Joins = Joins()) -> NewRows:  # noqa: B008
+def matched(
+    trained: HetData,
+    files: Mapping[str, pl.DataFrame],
+    joins: Joins = Joins(),  # noqa: B008 - immutable
+    used: Collection[str] | None = None,
+) -> NewRows:
     """Return new instances in the shape of those that a model was trained on.
 
     Parameters
@@ -58,6 +63,8 @@ def matched(trained: HetData, files: Mapping[str, pl.DataFrame], joins: Joins = 
         New tables by file name; one with an id column joins the others by it.
     joins : Joins
         How the training's were joined, so that these are in the same way.
+    used : collection of str, optional
+        The sources that the model knows; all unless told.
 
     Raises
     ------
@@ -66,8 +73,12 @@ def matched(trained: HetData, files: Mapping[str, pl.DataFrame], joins: Joins = 
     """
     sources: dict[str, Source] = {}
     of_file, warnings = {}, []
+    known = [name for name in trained.source_names if used is None or name in used]
     for name, frame in files.items():
         source = _source_of(trained, name, frame)
+        if source not in known:
+            warnings.append(f"{name} is of {quoted(source)}, which the model was trained without: left out.")
+            continue
         if source in sources:
             raise DataError(f"Two of the files have the columns of {quoted(source)}: put their rows into one file.")
         # Rows that are numbered in each of two files are not the same ones.
@@ -76,15 +87,15 @@ def matched(trained: HetData, files: Mapping[str, pl.DataFrame], joins: Joins = 
         of_file[name], warnings = source, warnings + notes
     if not sources:
         raise DataError("There is no file to predict from: upload at least one table with the columns of a source.")
-    lacking = [name for name in trained.source_names if name not in sources]
+    lacking = [name for name in known if name not in sources]
     if lacking:
         warnings.append(f"No file is of {listed(lacking)}: predicted without.")
     data = HetData(sources, spelling=joins.spelling)
     warnings += _apart(data)
     # Told, for one might think that the model looks up what it was trained on.
-    known = len(set(data.ids) & set(trained.ids))
-    if known:
-        warnings.append(f"{counted(known, 'id')} also in the training data: predicted from the new values alone.")
+    again = len(set(data.ids) & set(trained.ids))
+    if again:
+        warnings.append(f"{counted(again, 'id')} also in the training data: predicted from the new values alone.")
     return NewRows(data, of_file, warnings)
 
 
@@ -237,7 +248,9 @@ def predict(
     DataError
         As `matched` does.
     """
-    loaded, (data, _, differences) = model_files.load(model), matched(data, dict(files), joins_of(recipe))
+    loaded = model_files.load(model)
+    # A what-if may have left some of the sources out.
+    data, _, differences = matched(data, dict(files), joins_of(recipe), loaded.source_weights_)
     with warnings.catch_warnings():
         # `matched` has found the same, and the page shows it
         for category in (MissingColumnsWarning, UnfamiliarValuesWarning):
