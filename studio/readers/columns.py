@@ -148,8 +148,9 @@ _PROMISING = re.compile(
     re.I,
 )
 _COMMA_NUMBER = r"^[+-]?(\d+(,\d*)?|,\d+)([eE][+-]?\d+)?$"
-_THOUSANDS = r"^[+-]?\d{1,3}(,\d{3})+$"
-_DOTTED_THOUSANDS = r"^[+-]?\d{1,3}\.\d{3}$"
+# No thousands begin with 0.
+_THOUSANDS = r"^[+-]?[1-9]\d{0,2}(,\d{3})+$"
+_DOTTED_THOUSANDS = r"^[+-]?[1-9]\d{0,2}\.\d{3}$"
 _GROUPED = tuple(
     # What thousands are apart by, the decimal mark, all cells, and what can't be read otherwise: 1,234.5 or 1,234,567.
     # 1.234.567 may be a code.

@@ -191,7 +191,10 @@ def test_commas_and_dots_beside_whole_numbers_may_be_thousands_too(others):
         assert preview.frame["y"].to_list() == values and finding.kind == "thousands" and finding.count == 2
     dots = preview_table("a.csv", b"id;y\n" + table.replace(b"|", b";").replace(b",", b"."))
     assert [(each.kind, each.count) for each in dots.findings] == [("thousands", 2)]
-    # one comma that no thousands have makes them all decimal
+    # one comma that no thousands have makes them all decimal, and so does a 0 before it
+    for content in (b'id,y\na,"1,234"\nb,"-0,844"\n', b"id;y\na;1,234\nb;-0,844\n", b"id;y\na;1.234\nb;-0.844\n"):
+        preview = preview_table("a.csv", content)
+        assert preview.frame["y"].to_list() == [1.234, -0.844] and not preview.findings
     assert not preview_table("a.csv", b"id;y\na;1,234\nb;999\nc;2,5\n").findings
     assert not preview_table("a.csv", b"id;y\na;1\nb;999\nc;7\n").findings
 
