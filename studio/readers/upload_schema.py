@@ -20,7 +20,7 @@ from studio.uploads import TABULAR, Upload
 
 __all__ = [
     "EACH", "Label", "domain_columns", "edge_lists", "first_row", "guess_ids", "guess_label", "guess_task",
-    "row_numbers",
+    "ids_of_domains", "row_numbers",
 ]  # fmt: skip
 
 EACH = ""
@@ -159,6 +159,19 @@ def row_numbers(uploads: Sequence[Upload], ids: Mapping[str, str]) -> str:
     return f"The ids of {files} look like row numbers: choose other columns unless row 1 is the same thing in each."
 
 
+def ids_of_domains(uploads: Sequence[Upload], ids: Mapping[str, str]) -> str:
+    """Return a sentence if at least half of the ids of some domain are those of another too, else ""."""
+    tables = [upload for upload in uploads if upload.role == "table" and ids.get(upload.name)]
+    columns = {upload.name: _id_columns(upload.frame.select(ids[upload.name])) for upload in tables}
+    # Rows of any two tables may be numbered from 1 on.
+    found = [(file, each) for file, some in columns.items() for each in some.values() if not each.counts_rows]
+    pairs = [(a, b) for place, (a, one) in enumerate(found) for b, other in found[:place] if one.is_of(other)]
+    if not pairs:
+        return ""
+    files = listed(dict.fromkeys(file for file in columns if any(file in pair for pair in pairs)))
+    return f"{files} have the same ids, which are different things here: if they are not, choose one file of labels."
+
+
 def _nodes(uploads: Sequence[Upload]) -> list[_Column]:
     """Return some of the ids of each graph and of each zip of images."""
     ends = {"graph": "source", "images": "id"}
@@ -223,8 +236,9 @@ def guess_label(uploads: Sequence[Upload], ids: Mapping[str, str]) -> Label | No
             return Label(upload.name, columns[-1])
         if named := _named_like_labels(columns):
             return Label(upload.name, named)
-    few = [(upload.name, upload.frame.columns[-1]) for upload in tables if _few_values(upload, ids)]
-    return _alone(tables, ids) or (Label(*few[0]) if few else None)
+    # What stands alone beside its ids is rather a label than the last of several columns.
+    few = sorted((upload for upload in tables if _few_values(upload, ids)), key=lambda upload: upload.frame.width > 2)
+    return _alone(tables, ids) or (Label(few[0].name, few[0].frame.columns[-1]) if few else None)
 
 
 def _alone(tables: Sequence[Upload], ids: Mapping[str, str]) -> Label | None:

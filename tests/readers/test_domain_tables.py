@@ -57,6 +57,16 @@ def test_tables_with_the_same_columns_are_domains_whose_rows_are_numbered():
     assert found.feature_names == ["x", "z"] and found.sample_domain.tolist() == [1] * 6 + [-1] * 4
 
 
+def test_tables_of_the_same_ids_that_are_taken_for_domains_have_a_sentence():
+    """January and February of the same customers were customers of two kinds, without a word."""
+    ids = {"shop.csv": "code", "desk.csv": "code"}
+    sentence = upload_schema.ids_of_domains(given_by(NAMED), ids)
+    assert sentence.startswith("'shop.csv', 'desk.csv' have the same ids, which are different things here")
+    assert upload_schema.ids_of_domains(given_by(FILES), {"shop.csv": "", "desk.csv": ""}) == ""
+    others = NAMED | {"desk.csv": table(3, code=["x", "y", "z"], kind=["v", "u", "v"])}
+    assert upload_schema.ids_of_domains(given_by(others), ids) == ""
+
+
 def test_alike_ids_in_two_domains_are_two_instances():
     data = recipes.build(guessed(NAMED), NAMED.__getitem__)
     assert data.ids.tolist() == ["shop/a", "shop/b", "shop/c", "desk/a", "desk/b", "desk/d"]

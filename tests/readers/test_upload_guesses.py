@@ -137,6 +137,14 @@ def test_the_one_column_of_fewer_ids_is_guessed_to_be_the_label(rows, guess):
     assert (found and (found.file, found.column)) == guess
 
 
+def test_the_one_column_beside_ids_is_guessed_before_the_last_of_several():
+    shops = "shop,size,visits\n" + "".join(f"s{k},{k * 0.5},{k % 5}\n" for k in range(30))
+    states = "shop,state\n" + "".join(f"s{k},{'gold' if k % 5 else 'tin'}\n" for k in range(30))
+    files = [_read("shops.csv", shops), _read("states.csv", states)]
+    found = upload_schema.guess_label(files, dict.fromkeys(("shops.csv", "states.csv"), "shop"))
+    assert found == ("states.csv", "state")
+
+
 def test_a_list_of_ids_of_which_few_have_a_value_is_guessed_to_be_the_labels():
     sizes = "".join(f"s{k},{k * 0.5},{'NESW'[k % 4]}\n" for k in range(30))
     states = "".join(f"s{k},{'gold' if k % 5 else ''}\n" for k in range(30))
