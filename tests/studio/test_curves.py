@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from hetcore.events import RoundEnd
-from studio.views.common import curves
+from studio.jobs.job import Setting
+from studio.views.common import curves, training
 from studio.views.common.widgets_timeline import texts as timeline_texts
 
 
@@ -72,3 +73,14 @@ def test_a_star_is_what_is_kept_and_the_legend_says_so():
     assert stars[0]["marker"]["color"] == drawn["data"][0]["line"]["color"]
     assert not stars[0]["showlegend"] and stars[1]["x"] == [None]
     assert curves.starred(drawn, {"b": (3.0, -3.0)})["data"] == drawn["data"]
+
+
+def test_a_training_came_to_what_the_round_its_model_predicts_by_came_to():
+    """The sentence on what changed told the last stage's error, beside the number of the stage that is kept."""
+    rounds = [
+        RoundEnd("MGB", k, 3, {}, {}, detail={"metric": {"held_out": error}, "metric_name": "error"} | more)
+        for k, (error, more) in enumerate([(0.4, {}), (0.2, {}), (0.3, {"best_stage": 1})])
+    ]
+    assert training.outcome(Setting("MGBClassifier", {}, []), rounds).value == 0.2
+    assert training.outcome(Setting("MGBClassifier", {}, []), rounds, {"held_out": 0.25}).value == 0.25
+    assert training.outcome(Setting("MGBClassifier", {}, []), rounds[:2]).value == 0.2

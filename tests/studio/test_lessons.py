@@ -72,6 +72,18 @@ def test_the_method_that_leaves_least_and_that_errs_least_are_found():
     assert passed(best, page, "GB") and not passed(best, page, "MGB")
 
 
+def test_the_method_that_errs_least_is_that_of_the_numbers_above_the_curves():
+    """Collective goes back to a stage, and forests to a round: their lines' ends made the other model the right one."""
+    setting, (*_, best) = Setting("MGBRegressor", {}, []), LESSONS["left"].steps
+    back = event(0.5)
+    back.detail["best_stage"] = 0
+    page = Facts(dict.fromkeys("ab", setting), {"a": [event(0.1), back], "b": [event(0.3), event(0.2)]}, finished=True)
+    assert passed(best, page, "a") and not passed(best, page, "b")
+    _, _, best = LESSONS["trust"].steps
+    page = page._replace(scores={"a": {"metric": "error", "held_out": 0.4}})
+    assert passed(best, page, "b") and not passed(best, page, "a")
+
+
 def test_eta_by_hand_and_corrupted_labels_are_seen():
     _, none, much, question = LESSONS["transfer"].steps
     label = "Weighted MultiSource"

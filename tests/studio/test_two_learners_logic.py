@@ -13,6 +13,7 @@ from hetcore.model_files import dumps
 from studio import scenarios
 from studio.runs import reopening
 from studio.runs.run import Run
+from studio.views.common.curves import kept
 from studio.views.two_learners import settings, whatif, widgets
 from studio.views.two_learners.settings import BRANCHES, FEATURES, FIRST, SECOND
 
@@ -122,7 +123,7 @@ def test_the_round_that_is_kept_is_the_best_one_by_validation():
     events = [event(0.6), event(0.8, 1), event(0.7, 2)]
     for each in events:
         each.detail["kept_round"] = min(each.index + 1, 2)
-    assert settings.last_f1({FIRST: events}) == {FIRST: 0.8} and settings.kept(events) is events[1]
+    assert settings.last_f1({FIRST: events}) == {FIRST: 0.8} and kept(events) is events[1]
     assert not settings.ended(events[0]) and settings.ended(events[1])  # two of two rounds
     events[0].detail["ended"] = True
     assert settings.ended(events[0])

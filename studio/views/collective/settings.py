@@ -11,10 +11,10 @@ import hetcore as hc
 from hetcore.data import HetData
 from studio.jobs.job import Setting
 from studio.messages import difference, minus, number, shown
-from studio.views.common.curves import SCORED, Events, scored_set
+from studio.views.common.curves import SCORED, Events, kept, scored_set
 from studio.views.common.paired import Paired
 
-__all__ = ["EXAMPLE", "FEATURES", "LABELS", "OFFLINE", "kept", "why_not", "settings", "verdict"]
+__all__ = ["EXAMPLE", "FEATURES", "LABELS", "OFFLINE", "why_not", "settings", "verdict"]
 
 LABELS = ("GB", "RGB", "MGB")
 """What is trained side by side."""
@@ -76,13 +76,6 @@ def settings(
 
 
 # What trainings came to -----------------------------------------------------------------------------------------------
-
-
-def kept(events: Sequence[Any]) -> Any:
-    """Return the event of the stage that the model predicts by: the best one on left-out labels, or the last."""
-    # A stage past the end is there where a training was stopped.
-    best = events[-1].detail.get("best_stage", len(events) - 1)
-    return events[min(best, len(events) - 1)]
 
 
 def verdict(events: Events, graph: str, to_plain: Mapping[str, Paired] | None = None) -> str:

@@ -14,7 +14,7 @@ from hetcore.data import HetData
 from hetcore.figures import graph as figures_graph
 from studio.messages import minus
 from studio.views.collective import settings
-from studio.views.collective.settings import LABELS, kept
+from studio.views.collective.settings import LABELS
 from studio.views.common.curves import (
     ROWS,
     SCORED,
@@ -24,6 +24,7 @@ from studio.views.common.curves import (
     aligned,
     by_training,
     figure,
+    kept,
     metric_name,
     scored_set,
     starred,

@@ -13,7 +13,7 @@ from hetcore.figures import basic
 
 __all__ = [
     "KEPT", "ROWS", "SCORED", "SHARES", "Curves", "Events", "about_stars", "aligned", "by_name", "by_training",
-    "figure", "heaviest", "metric_name", "scored_rows", "scored_set", "starred",
+    "figure", "heaviest", "kept", "metric_name", "scored_rows", "scored_set", "starred",
 ]
 
 Events = Mapping[str, Sequence[RoundEnd]]
@@ -58,6 +58,15 @@ def round_of(event: RoundEnd) -> float:
 def heaviest(event: RoundEnd) -> tuple[str, float]:
     """Return the source with most weight among the sources, and its weight, as the chart of weights draws it."""
     return max(event.source_weights.items(), key=lambda item: item[1])
+
+
+def kept(events: Sequence[RoundEnd]) -> RoundEnd:
+    """Return the round that a model predicts by: the best one on labels left out where it goes back, else the last."""
+    detail, place = events[-1].detail, len(events) - 1
+    # Stages are counted from 0, the start, and rounds from 1.
+    place = detail.get("best_stage", detail.get("kept_round", place + 1) - 1)
+    # One past the end is there where a training was stopped.
+    return events[min(place, len(events) - 1)]
 
 
 def by_name(events: Sequence[RoundEnd], pick: Callable[[RoundEnd], Mapping[str, float]]) -> Curves:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from studio.jobs.job import Setting
-from studio.views.common.curves import scored_rows
+from studio.views.common.curves import kept, scored_rows
 
 __all__ = ["LESSONS", "Facts", "Lesson", "Step", "of_page", "passed"]
 
@@ -33,6 +33,8 @@ class Facts(NamedTuple):
         Whether those that are shown have finished.
     runs : mapping of str to str
         Their ids.
+    scores : mapping of str to mapping
+        What the models that are kept of them came to, see `studio.jobs.results.RunResult`.
     title : str
         Of the data.
     """
@@ -42,6 +44,7 @@ class Facts(NamedTuple):
     before: Mapping[str, tuple[Setting, Sequence[Any]]] = {}
     finished: bool = False
     runs: Mapping[str, str] = {}
+    scores: Mapping[str, Mapping[str, Any]] = {}
     title: str = ""
 
 
@@ -154,6 +157,14 @@ def _lowest(of: Callable[[Any], float]) -> Callable[[Facts], str]:
     return answer
 
 
+def _least_wrong(facts: Facts) -> str:
+    """Return the training whose kept model errs least: these numbers stand above the curves, not those of line ends."""
+    ends = {label: kept(each).detail["metric"] for label, each in facts.events.items() if each}
+    metrics = {label: metric | dict(facts.scores.get(label, {})) for label, metric in ends.items()}
+    rows = scored_rows(*metrics.values())
+    return min(metrics, key=lambda label: metrics[label][rows])
+
+
 def _lost_most(facts: Facts) -> str:
     """Return the source whose weight fell most from the training before to this one."""
     now, before = _last(facts.events), _before(facts)
@@ -192,7 +203,8 @@ LESSONS = {
             TRAIN,
             Step("λ0 pulls each source to what the others predict. Move **λ0** to 0.", _parameter("lambda0", _is(0))),
             Step("Now move **λ0** to 1 or more.", _parameter("lambda0", lambda value: value >= 1, compared=True)),
-            Step("Open **Disagreement** below the curves. With more λ0 the sources disagree …", _changed, _trends,
+            Step("Open **Disagreement** below the curves. Against the training before, the sources now "
+                 "disagree …", _changed, _trends,
                  _trend(lambda event: float(event.detail["disagreement"])),
                  "Compare the line's end with the pale line's."),
         ),
@@ -228,7 +240,7 @@ LESSONS = {
             TRAIN,
             Step("Whose residuals are least alike along the links at the end?", _finished, _labels, _lowest(_alike),
                  "Look at what is left along the links: nearest to 0."),
-            Step("Which has the lowest error on the held-out labels?", _finished, _labels, _lowest(_metric),
+            Step("Which has the lowest error on the held-out labels?", _finished, _labels, _least_wrong,
                  "The numbers stand above the curves."),
         ),
         "What neighbours share and a method leaves behind is what collective inference can still use.",
@@ -252,7 +264,7 @@ LESSONS = {
             Step("Flip or disturb more labels: move the share to 30 or more.",
                  lambda facts: any(_operation(name, lambda each: each["share"] >= 0.3)(facts)
                                    for name in ("flip_labels", "label_noise"))),
-            Step("Which model has the lower error on the held-out labels?", _finished, _labels, _lowest(_metric),
+            Step("Which model has the lower error on the held-out labels?", _finished, _labels, _least_wrong,
                  "The numbers stand above the curves."),
         ),
         "A model that learns how far each label strays gives rows that fit nobody less say.",

@@ -10,6 +10,7 @@ from hetcore.data import HetData
 from studio.jobs.job import Setting
 from studio.runs.differences import Outcome, sentence
 from studio.runs.run import Run
+from studio.views.common.curves import kept
 
 __all__ = ["difference", "estimator_of", "operations_of", "outcome", "results_of", "run_of", "seconds_of"]
 
@@ -86,12 +87,15 @@ def _plain(value: Any) -> Any:
     return float(value) if math.isfinite(float(value)) else None
 
 
-def outcome(setting: Setting, events: Sequence[Any]) -> Outcome:
-    """Return what a run came to after its last round: the held-out metric where there is one, else the left-out one."""
-    detail = events[-1].detail
-    metric = detail["metric"]
+def outcome(setting: Setting, events: Sequence[Any], scores: Mapping[str, Any] | None = None) -> Outcome:
+    """Return what a run came to: the held-out metric where there is one, else the left-out one.
+
+    Of the round that its model predicts by, or from the model's own scores where they are known.
+    """
+    detail = kept(events).detail
+    metric = detail["metric"] | dict(scores or {})
     value = metric.get("held_out", metric.get("left_out"))
-    weights = {**events[-1].source_weights}
+    weights = {**kept(events).source_weights}
     return Outcome(tuple(setting.operations), setting.params, detail["metric_name"], value, weights)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import streamlit as st
@@ -125,6 +126,10 @@ def _current(chosen: str, lesson: Lesson, at: int, facts: Facts) -> None:
     st.warning(f"Not so: “{escape(given)}”. {step.hint}", icon=":material/refresh:")
 
 
-def facts_of(kept: Any, events: Any, finished: bool) -> Facts:
+def facts_of(kept: Any, events: Any, finished: bool, results: Mapping[str, Any]) -> Facts:
     """Return what a page shows of its trainings, nothing without one."""
-    return Facts(kept.settings, events, kept.before, finished, runs=kept.runs, title=kept.title) if kept else Facts()
+    if not kept:
+        return Facts()
+    scores = {label: result.scores for label, result in results.items() if result is not None}
+    about = {"runs": kept.runs, "scores": scores, "title": kept.title}
+    return Facts(kept.settings, events, kept.before, finished, **about)

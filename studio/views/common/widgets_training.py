@@ -204,7 +204,9 @@ class LiveTrainings:
         seconds = self._estimate(settings, self._standing(settings)) if changed else None
         lesson = self._buttons(seconds, disabled=not able or busy)
         write(self._runs_written())
-        widgets_lessons.panel(lesson, widgets_lessons.facts_of(kept, self.events(), kept is not None and not self.busy))
+        ended = kept is not None and not self.busy
+        results = {label: self.result(label) for label in self.runs} if ended else {}
+        widgets_lessons.panel(lesson, widgets_lessons.facts_of(kept, self.events(), ended, results))
         if error:
             st.error(escape(error))
         if changed and not busy:

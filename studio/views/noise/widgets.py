@@ -133,10 +133,11 @@ def verdict(mode: str, current: Any, live: Any, results: Mapping[str, Any]) -> N
         st.markdown(text + (_caught(mode, current, live, results[about.learned]) if mode == "Table" else ""))
     if about.learned in live.before:
         events = live.events()[about.learned]
-        old = training.outcome(*live.before[about.learned])
+        earlier = live.result_before(about.learned)
+        old = training.outcome(*live.before[about.learned], earlier and earlier.scores)
         with st.container(key="change"):
-            text = training.difference(old, training.outcome(live.settings[about.learned], events))
-            st.success(escape(f"{about.learned} {text}"))
+            new = training.outcome(live.settings[about.learned], events, results[about.learned].scores)
+            st.success(escape(f"{about.learned} {training.difference(old, new)}"))
 
 
 def _verdict(about: noise.Mode, good: float, plain: float, metric: str, rows: str, *, chance: bool) -> str:

@@ -19,11 +19,11 @@ from hetcore.metrics import error_rate, macro_f1
 from hetcore.multimodal.learners import default_learner
 from studio.jobs.job import Setting
 from studio.messages import difference, shown
-from studio.views.common.curves import SCORED, Events, scored_set
+from studio.views.common.curves import SCORED, Events, kept, scored_set
 
 __all__ = [
     "BRANCHES", "EXAMPLES", "FEATURES", "FIRST", "LEARNERS", "ORDER_OF", "PRINTED", "SECOND", "came_to", "ended",
-    "first_learners", "is_image", "kept", "label_of", "labels", "last_f1", "possible_learners", "predicted_rows",
+    "first_learners", "is_image", "label_of", "labels", "last_f1", "possible_learners", "predicted_rows",
     "settings", "structured", "symbols", "verdict", "why_not",
 ]  # fmt: skip
 
@@ -172,12 +172,6 @@ def _network(table: str, features: str, params: Mapping[str, Any]) -> tuple[str,
 
 
 # What came of it ------------------------------------------------------------------------------------------------------
-
-
-def kept(events: Sequence[RoundEnd]) -> RoundEnd:
-    """Return the round that the model is of: the best one by validation rows so far, the last one without any."""
-    # Rounds are counted from one there, and from zero here.
-    return events[events[-1].detail.get("kept_round", len(events)) - 1]
 
 
 def ended(event: RoundEnd) -> bool:

@@ -19,6 +19,7 @@ from studio.views.common.curves import (
     about_stars,
     by_name,
     by_training,
+    kept,
     round_of,
     scored_set,
     starred,
@@ -69,7 +70,7 @@ def headline(
             delta = f"{change:+.3f}" if change else None
             with st.container(width="content"):
                 st.metric(f"F1 of {escape(label)}", f"{value:.3f}", delta, width="content")
-                error = settings.kept(events[label]).detail["metric"][scored_set(events, "F1")]
+                error = kept(events[label]).detail["metric"][scored_set(events, "F1")]
                 error = came["error"].get(label, error)
                 st.caption(f"error {number(error, 'error')} · {events[label][-1].seconds:.1f} s")
 
@@ -87,8 +88,8 @@ def _curves(
     title = "seconds of training" if against == "seconds" else "round (of networks: epoch)"
     log = y.startswith("risk")
     pale = {k: v for k, v in old.items() if k in order}
-    kept = {label: settings.kept(each) for label, each in events.items() if each}
-    points = {label: (place(event), (came or {}).get(label, pick(event))) for label, event in kept.items()}
+    ends = {label: kept(each) for label, each in events.items() if each}
+    points = {label: (place(event), (came or {}).get(label, pick(event))) for label, event in ends.items()}
     return starred(figures.curves(now, (title, y), order, pale=pale, log=log), points)
 
 
