@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
@@ -113,6 +115,9 @@ def test_a_picture_of_other_knobs_is_named_as_one_until_these_are_trained(monkey
         widgets._start(state, wanted, "me")
         widgets._say(None, state["shown"], wanted)
         assert len(tried) == times and captions[-1] == "Not trained. The picture is the one before."
+    # in a class many wait, and "Training" over an empty page looked like a page that hangs
+    widgets._say(SimpleNamespace(state="queued", active=True, rounds=0, place=3), None, wanted)
+    assert captions[-1].strip() == "Waiting for other trainings: 3 in the queue."
     state["shown"] = (wanted, None, [])
     widgets._start(state, wanted, "me")
     widgets._say(None, state["shown"], wanted)

@@ -122,6 +122,8 @@ def _say(status: Any, shown: tuple[Any, ...] | None, wanted: Knobs) -> None:
     before = "" if shown is None or _is_of(shown, wanted) else "The picture is the one before."
     if status is not None and status.state == "failed":
         st.error(escape(f"{status.message} {before}"))
+    elif status is not None and status.state == "queued":
+        st.caption(f"Waiting for other trainings: {status.place} in the queue. {before}")
     elif status is not None and status.active and not status.rounds:
         st.caption(f"Training. {before}")
     elif status is not None and status.active:
