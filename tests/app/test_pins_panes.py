@@ -129,6 +129,13 @@ def test_trainings_side_by_side_are_pinned_together_and_named_by_what_differs(ru
     assert len(page.dataframe[0].value) == 1 and len(runs.pins("anna", "Collective")) == 2
 
 
+def test_the_number_of_a_pin_is_that_of_the_model_that_is_kept():
+    events = rounds(0.6)
+    events[-1].detail["best_stage"] = 1
+    row = widgets_pins._row(Pin("Films", {}, {"MGB": events}, {}))
+    assert row == {"data": "Films", "RMSE of MGB": "0.300"}
+
+
 def test_what_differs_comes_first_in_a_name_and_the_rest_after_it():
     done = [{"op": "drop_source", "name": "a"}, {"op": "labels", "fraction": 0.3, "seed": 0}]
     both = [{"lambda0": 0.3, "lambda1": "auto", "n_iterations": rounds} for rounds in (40, 80)]

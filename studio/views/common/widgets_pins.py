@@ -19,8 +19,8 @@ from studio.messages import explained
 from studio.runs import restoring, store
 from studio.runs.differences import describe, named, operation_text
 from studio.runs.run import Run
-from studio.views.common import training
-from studio.views.common.curves import SCORED, Events, by_training, figure, metric_name, scored_rows, scored_set
+from studio.views.common import curves, training
+from studio.views.common.curves import SCORED, Events, by_training, figure, metric_name, scored_set
 from studio.views.common.widgets import chart, escape, number, show_table
 from studio.views.common.widgets_chance import any_over_seeds
 from studio.views.common.widgets_training import LiveTrainings
@@ -208,8 +208,9 @@ def _row(pin: Pin) -> dict[str, Any]:
     """Return the metric of each training of a scenario."""
     row = {"data": pin.title}
     for label, events in pin.events.items():
-        metric, name = events[-1].detail["metric"], events[-1].detail["metric_name"]
-        row[f"{name} of {label}"] = number(metric[scored_rows(metric)], name)
+        detail = curves.kept(events).detail
+        metric, name = detail["metric"], detail["metric_name"]
+        row[f"{name} of {label}"] = number(metric[curves.scored_rows(metric)], name)
     return row
 
 
