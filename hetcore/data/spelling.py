@@ -72,13 +72,17 @@ _BY_WAY = {
 
 
 def ways_apart(texts: pl.Series) -> list[str]:
-    """Return the ways in which some of the distinct texts (m,) differ from others only; all where it takes several."""
+    """Return the ways that it takes to make those of distinct texts (m,) one that differ in nothing else."""
     keys = respelled(texts)
     again = texts.filter(keys.is_duplicated())
     if len(again) == 0:
         return []
-    # no way alone makes them one: it takes several
-    return [way for way in WAYS if respelled(again, [way]).n_unique() < len(again)] or list(WAYS)
+    fewest, ways = keys.filter(keys.is_duplicated()).n_unique(), list(WAYS)
+    for way in WAYS:
+        # "Ja" beside "ja " takes two ways, of which none alone tells
+        others = [other for other in ways if other != way]
+        ways = others if respelled(again, others).n_unique() == fewest else ways
+    return ways
 
 
 def near_findings(texts: pl.Series, noun: str, plural: str, place: str) -> list[Finding]:

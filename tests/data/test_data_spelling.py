@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from hetcore.data import HetData
-from hetcore.data.spelling import WAYS, respelled
+from hetcore.data.spelling import WAYS, respelled, ways_apart
 from hetcore.errors import ParameterError
 
 PAIRS = [
@@ -91,3 +91,13 @@ def test_columns_of_a_respelled_source_are_as_they_were_given():
     assert same.id_series.to_list() == list("012345")
     assert same.moments == plain.moments == {"day"}
     assert (same.guess, same.kinds, same.findings) == (plain.guess, plain.kinds, plain.findings)
+
+
+@pytest.mark.parametrize(
+    ("texts", "ways"),
+    [(["Ja", "ja ", "nein", "NEIN"], ["space", "case"]), (["007 ", "7"], ["space", "zeros"]), (["a", "a "], ["space"]),
+     (["1.0", "1"], ["number"]), (["a", "b"], [])],
+)  # fmt: skip
+def test_the_ways_that_it_takes_are_named_at_once_and_no_others(texts, ways):
+    """Classes apart in case alone and in both were asked about twice; a pair apart in two ways named all six."""
+    assert ways_apart(pl.Series(texts)) == ways
