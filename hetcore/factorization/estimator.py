@@ -172,7 +172,8 @@ class Factorization(RegressorScore, Estimator):
         if self.clip and not self.as_printed:
             # as printed to the letter
             fitted = np.clip(fitted, *self.range_)
-        if self.as_printed:
+        if self.as_printed and self._n_modes == 2:
+            # 5.1 says it of ratings; of readings, which are standardised, 5.2 says nothing
             fitted = np.where((rows == self._book.n_rows).any(axis=1), PRINTED_UNKNOWN, fitted)
         return (fitted, std) if return_std else fitted
 

@@ -41,7 +41,7 @@ Departures of the default from the paper (`as_printed=True` does without them)
   is like the others.
 - A code with few entries is regularised the more (`regularisation_power`).
 - AdaGrad has one rate a row, not one a cell: as good, and faster.
-- `predict` keeps within the range of the training values (`clip`), never as printed; there an unseen code gets 3.
+- `predict` keeps within the range of the training values (`clip`), never as printed; unseen users, items get 3 there.
 - The prior is counted for each visit of an entry (lambda of a code grows with its entries), as is usual.
 - The standard deviation is scaled to the errors on the validation part, where there is one.
 
@@ -126,7 +126,7 @@ class Stopping(Declared):
         False,
         Flag(),
         "The paper's model to the letter: priors count once for a code, AdaGrad has a rate for each cell, deviations "
-        "are learned in every epoch, values are as they are, nothing is clipped, and unseen codes get 3.",
+        "are learned in every epoch, values are as they are, nothing is clipped, and of a matrix unseen codes get 3.",
     )
     random_state: int | None = param(0, Seed(), "Seed; an int makes a fit repeatable bit for bit, None does not.")
 

@@ -111,6 +111,14 @@ def test_as_printed_the_priors_count_once_for_a_code_and_nothing_is_clipped():
     assert wild.predict(pairs).max() > 4.0 and wild.predict(pairs).min() < 2.0
 
 
+def test_as_printed_an_unseen_user_is_rated_3_and_an_unseen_sensor_as_the_others():
+    X, y, *_ = ratings()
+    assert hc.HMF(**QUICK, as_printed=True).fit(X, y).predict([[1000, 0]]) == [3.0]
+    X, y, *_ = ratings(modes=3)
+    fitted = hc.HTF(**QUICK, as_printed=True).fit(X, y - y.mean()).predict(np.c_[np.full(3, 1000), X[:3, 1:]])
+    assert (np.abs(fitted) < 2.5).all()  # 3 is a rating, and no reading
+
+
 def test_deviations_that_run_away_are_refused_in_words():
     X, y, *_ = ratings(modes=3)
     model = hc.HTF(**QUICK, deviation_learning_rate=10.0, as_printed=True).fit(X, y)
