@@ -29,6 +29,7 @@ WIDTH = 64  # float32 numbers that an unrolled vector loop takes at once: rows a
 LINE = 16  # float32 numbers of a cache line
 LEAST_LEVEL = 1e-6  # of deviations, where training errors are none
 LEAST_VARIANCE = LEAST_LEVEL**2  # of the values' own
+LEAST_ROOM = 0.01  # of the variance, that deviations have beside Delta at their start
 DIVERGED = 1e12  # the same of a fit that went astray
 MOST_VARIANCE = 1e37  # as float32
 LEAST_SUM = 1e-8  # AdaGrad's sums of squared gradients at the start, as printed
@@ -273,7 +274,9 @@ class FactorState:
         K, M, printed = self.params["n_deviation_factors"], self.train.rows.shape[1], self.params["as_printed"]
         self.base_variance = self.params["base_variance"] * (1.0 if printed else variance)
         self.mean_variance = 1.0 if printed else variance
-        self.level = max((max(variance - self.base_variance, 0.0) / K) ** (1.0 / M), LEAST_LEVEL)
+        # rates are relative to the level: from nothing, where Delta is all of the variance, none would ever move
+        room = max(variance - self.base_variance, LEAST_ROOM * variance)
+        self.level = max((room / K) ** (1.0 / M), LEAST_LEVEL)
         spread = self.rng.uniform(1 - DEVIATION_SPREAD, 1 + DEVIATION_SPREAD, self.factors.deviations.shape)
         self.factors.deviations[:] = self.level * (spread if K > 1 else 1.0)
         curvature = 0.5 / (K * self.level) ** 2  # of the loss by one P, times the entries of a code

@@ -119,6 +119,17 @@ def test_as_printed_an_unseen_user_is_rated_3_and_an_unseen_sensor_as_the_others
     assert (np.abs(fitted) < 2.5).all()  # 3 is a rating, and no reading
 
 
+@pytest.mark.parametrize("as_printed, strength", [(False, 50.0), (True, 0.0)], ids=["default", "printed"])
+def test_deviations_are_learned_also_where_delta_is_all_of_the_variance(as_printed, strength):
+    X, y, _, deviation = ratings(n=6000, n_users=80)
+    given = QUICK | {"deviation_learning_rate": 0.5, "deviation_regularisation": strength, "deviation_epochs": 14}
+    base = 1.1 * y.var() if as_printed else 1.1
+    model = hc.HMF(**given, base_variance=base, as_printed=as_printed).fit(X, y)
+    erratic = np.array([deviation[X[:, 0] == user][0] for user in model.codes_[0]]) > 1
+    learned = np.array(list(model.deviation_by(0).values()))
+    assert learned[erratic].mean() > learned[~erratic].mean() * (1 + 1e-6)
+
+
 def test_deviations_that_run_away_are_refused_in_words():
     X, y, *_ = ratings(modes=3)
     model = hc.HTF(**QUICK, deviation_learning_rate=10.0, as_printed=True).fit(X, y)
