@@ -34,6 +34,7 @@ DIVERGED = 1e12  # the same of a fit that went astray
 MOST_VARIANCE = 1e37  # as float32
 LEAST_SUM = 1e-8  # AdaGrad's sums of squared gradients at the start, as printed
 DEVIATION_SPREAD = 0.1  # of deviations at the start, relative to their level
+NOTHING = 1e-12  # of a factor, as printed: the product of three is no subnormal number yet
 
 
 @dataclass(frozen=True)
@@ -183,6 +184,9 @@ class FactorState:
         laid = Laid(self.train.rows, self.scaled, self.starts, self.book.offsets)
         given = self._rates(learns), self.penalties, self._centers(), self.shrinkage
         totals = self.epoch(laid, self.rng, self.factors, given)
+        if self.params["as_printed"]:
+            # a column that its prior shrinks to nothing would end in subnormal numbers, which take ten times as long
+            self.factors.factors[np.abs(self.factors.factors) < NOTHING] = 0.0
         self._note(totals / len(self.train))
         self.n_rounds += 1
         self._score()

@@ -130,6 +130,13 @@ def test_deviations_are_learned_also_where_delta_is_all_of_the_variance(as_print
     assert learned[erratic].mean() > learned[~erratic].mean() * (1 + 1e-6)
 
 
+def test_as_printed_a_prior_that_shrinks_factors_to_nothing_leaves_no_subnormal_numbers():
+    X, y, *_ = ratings(modes=3, n=600)
+    model = hc.HTF(as_printed=True, n_factors=40, regularisation=30.0, n_iterations=300, validation_fraction=0.0)
+    sizes = np.abs(model.fit(X, y - y.mean()).tables_.factors)
+    assert (sizes == 0).any() and not ((sizes > 0) & (sizes < 1e-30)).any()
+
+
 def test_deviations_that_run_away_are_refused_in_words():
     X, y, *_ = ratings(modes=3)
     model = hc.HTF(**QUICK, deviation_learning_rate=10.0, as_printed=True).fit(X, y)
