@@ -1,11 +1,12 @@
 """Protocol of the factorizations: train on a share of the entries, RMSE on the others.
 
 Key of a cell: data ("movielens_100k", "made_1m" of `experiments.noise.made_ratings`, "intel_lab", or the latter with
-noise on ten sensors), method, fraction (of the entries observed), split. "As printed" chooses lambda and the epoch on a
-tenth of the training entries, as the paper does, beside that the homoscedastic arm its rank, the other Delta (HTF the
-rate of deviations too), among as many settings for one arm as for the other (`Chosen`): ranks of HMF and HTF are 20, of
-their deviations 10 and 1. The other methods' were chosen on two or three other splits of the same data. Surprise and
-tensorly must be installed for their cells (requirements-bench.txt), and PyTorch for AutoRec's (requirements-deep.txt).
+noise on ten sensors), method, fraction (of the entries observed), split. "As printed" chooses on a tenth of the
+training entries, as the paper does, after which pass a fit ends and all the parameters that its arm has (`PRINTED`),
+among as many settings for one arm of a pair as for the other: lambda and rank of MF and PTF together; of HMF and HTF
+lambda, rank, Delta, K and the deviations' prior (of HTF their rate too) one after the other (`Chosen`). The other
+methods' were chosen on two or three other splits of the same data. Surprise and tensorly must be installed for their
+cells (requirements-bench.txt), and PyTorch for AutoRec's (requirements-deep.txt).
 """
 
 from __future__ import annotations
@@ -63,16 +64,34 @@ class Surprise:
 
 
 class Chosen:
-    """The candidate that errs least on the validation part of its fit, which also says after which epoch."""
+    """The setting that errs least on the validation part of its fit, which also says after which epoch.
 
-    def __init__(self, make: Any, **grid: list[Any]) -> None:
-        self.make, self.grid = make, grid
+    One parameter after the other in the order given, the others as they stand, from the first value of each; with
+    `together`, every combination of the values.
+    """
+
+    def __init__(self, make: Any, together: bool = False, **values: list[Any]) -> None:
+        self.make, self.together, self.values = make, together, values
 
     def fit(self, X: Any, y: Any) -> Any:
-        """Return the best of the candidates, fitted."""
-        candidates = (dict(zip(self.grid, values)) for values in itertools.product(*self.grid.values()))
-        fitted = [_timed(self.make(as_printed=True, random_state=0, **given), X, y) for given in candidates]
-        return min(fitted, key=lambda model: model.history_["metric:left_out"].min())
+        """Return the best of the candidates, fitted; its `setting` are the parameters."""
+        stages = [[*self.values]] if self.together else [[name] for name in self.values]
+        best = self._fitted({name: each[0] for name, each in self.values.items()}, X, y)
+        for stage in stages:
+            tried = {name: best.setting[name] for name in stage}
+            for each in itertools.product(*(self.values[name] for name in stage)):
+                if (given := dict(zip(stage, each))) != tried:
+                    best = min(best, self._fitted(best.setting | given, X, y), key=_left_out)
+        return best
+
+    def _fitted(self, setting: dict[str, Any], X: Any, y: Any) -> Any:
+        model = _timed(self.make(as_printed=True, random_state=0, **setting), X, y)
+        model.setting = setting
+        return model
+
+
+def _left_out(model: Any) -> float:
+    return float(model.history_["metric:left_out"].min())
 
 
 def _timed(model: Any, X: Any, y: Any) -> Any:
@@ -100,18 +119,29 @@ def _places() -> dict[str, Any]:
 
 LEFT_OUT = {"deviation_folds": 5, "deviation_start": 20, "deviation_epochs": 15}
 TUNED = {"n_factors": 100, "n_epochs": 50, "lr_all": 0.01, "reg_all": 0.09}
-SLOW = {"learning_rate": [0.03], "n_iterations": [60], "regularisation": [8.0, 12.0, 18.0]}
-NOISE = {"n_factors": [20], "n_deviation_factors": [10], "deviation_learning_rate": [0.01]}
-SENSORS = {"learning_rate": [0.1], "n_iterations": [300], "regularisation": [0.3, 1.0, 3.0]}
-FEW = {"n_factors": [20], "n_deviation_factors": [1], "deviation_learning_rate": [0.01, 0.05]}
+RATINGS = {"learning_rate": [0.03], "n_iterations": [60]}
+SENSORS = {"learning_rate": [0.1], "n_iterations": [300]}
+PRINTED = {
+    "HMF": RATINGS | {
+        "regularisation": [12.0, 8.0, 18.0], "n_factors": [20, 10, 50], "base_variance": [0.3, 0.6, 1.2],
+        "n_deviation_factors": [10, 30], "deviation_regularisation": [1.0, 3.0], "deviation_learning_rate": [0.01],
+    },
+    "biased MF": RATINGS | {"regularisation": [8.0, 12.0, 18.0], "n_factors": [10, 20, 50]},
+    "HTF": SENSORS | {
+        "regularisation": [1.0, 0.3, 3.0], "n_factors": [20, 5, 10, 40], "base_variance": [0.3, 0.1, 0.6],
+        "n_deviation_factors": [5, 1, 20], "deviation_regularisation": [1.0, 10.0],
+        "deviation_learning_rate": [0.05, 0.01],
+    },
+    "PTF": SENSORS | {"regularisation": [0.3, 1.0, 3.0], "n_factors": [5, 10, 20, 40]},
+}  # fmt: skip
 MATRIX = {
     "HMF": lambda fraction: hc.HMF(n_iterations=33, **WHOLE),
     "HMF, errors left out": lambda fraction: hc.HMF(n_iterations=33, **LEFT_OUT, **WHOLE),
     "biased MF": lambda fraction: hc.MatrixFactorization(n_iterations=22, **WHOLE),
     "HMF, stopped by a validation part": lambda fraction: hc.HMF(random_state=0),
     "biased MF, stopped by a validation part": lambda fraction: hc.MatrixFactorization(random_state=0),
-    "HMF, as printed": lambda fraction: Chosen(hc.HMF, **SLOW, **NOISE, base_variance=[0.3, 0.6, 1.2]),
-    "biased MF, as printed": lambda fraction: Chosen(hc.MatrixFactorization, **SLOW, n_factors=[10, 20, 50]),
+    "HMF, as printed": lambda fraction: Chosen(hc.HMF, **PRINTED["HMF"]),
+    "biased MF, as printed": lambda fraction: Chosen(hc.MatrixFactorization, together=True, **PRINTED["biased MF"]),
     "Surprise SVD": lambda fraction: Surprise(),
     "Surprise SVD, tuned": lambda fraction: Surprise(**TUNED),
     "AutoRec": lambda fraction: AutoRec(),
@@ -123,8 +153,8 @@ MATRIX = {
 TENSOR = {
     "HTF": lambda fraction: hc.HTF(**WHOLE),
     "PTF": lambda fraction: hc.TensorFactorization(**WHOLE),
-    "HTF, as printed": lambda fraction: Chosen(hc.HTF, **SENSORS, **FEW, base_variance=[0.03, 0.3]),
-    "PTF, as printed": lambda fraction: Chosen(hc.TensorFactorization, **SENSORS, n_factors=[5, 10, 20, 40]),
+    "HTF, as printed": lambda fraction: Chosen(hc.HTF, **PRINTED["HTF"]),
+    "PTF, as printed": lambda fraction: Chosen(hc.TensorFactorization, together=True, **PRINTED["PTF"]),
     "Tucker": lambda fraction: Tucker((1, 2, 2) if fraction < 0.12 else (3, 3, 2)),
     "spatial kNN": lambda fraction: NearestSensors(_places(), 3),
     "IDW": lambda fraction: InverseDistance(_places(), 3.0),
@@ -166,6 +196,8 @@ def run_cell(data: str, method: str, fraction: float, split: int) -> dict[str, A
     fitted = model.predict(X[test])
     # Against the clean values, also where noise was added to what was trained on.
     cell = {"error": metrics.rmse(y[test], fitted), "seconds": time.perf_counter() - started}
+    if hasattr(model, "setting"):
+        cell["setting"] = model.setting
     if hasattr(model, "history_"):  # of the fit that was chosen, where several were tried
         seconds = float(model.history_["seconds"][-1])
         cell |= {"fit_seconds": seconds, "epoch_seconds": seconds / model.n_iterations_}

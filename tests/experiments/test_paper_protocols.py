@@ -91,6 +91,31 @@ def test_arms_are_tuned_within_the_known_labels(monkeypatch):
     assert consensus.ARMS["tempered"][0]["shrinkage"] < 1 and "shrinkage" not in consensus.ARMS["as printed"][0]
 
 
+def test_printed_arms_choose_one_parameter_after_the_other_and_each_pair_has_as_many_settings():
+    from experiments.factorization import PRINTED, Chosen
+
+    tried = []
+
+    class Model:
+        def __init__(self, as_printed, random_state, **given):
+            self.given = given
+
+        def fit(self, X, y):
+            tried.append(tuple(self.given.values()))
+            a, b = tried[-1]
+            self.history_ = pl.DataFrame({"metric:left_out": [9.0, (a - 3) ** 2 + (b - a) ** 2]})
+            return self
+
+    assert Chosen(Model, a=[1, 2, 3], b=[1, 2, 3]).fit(None, None).setting == {"a": 2, "b": 2}
+    assert tried == [(1, 1), (2, 1), (3, 1), (2, 2), (2, 3)]
+    tried.clear()
+    assert Chosen(Model, together=True, a=[1, 2, 3], b=[1, 2, 3]).fit(None, None).setting == {"a": 3, "b": 3}
+    assert len(tried) == len(set(tried)) == 9
+    in_turn = {name: 1 + sum(len(each) - 1 for each in PRINTED[name].values()) for name in ("HMF", "HTF")}
+    together = {name: int(np.prod([len(each) for each in PRINTED[name].values()])) for name in ("biased MF", "PTF")}
+    assert [*in_turn.values()] == [*together.values()] == [9, 12]
+
+
 def test_a_histogram_counts_weights_over_an_equal_share():
     from experiments.drawing import drawn
 
