@@ -51,4 +51,4 @@ def test_ways_back_are_counted_for_two_links_alone_and_a_single_graph_is_not_cop
     hops.label_columns(y, y[:, 0] > 0, 1)
     assert "back" not in vars(hops.graphs[0])
     # SciPy would copy indices to the width of their ends
-    assert np.shares_memory(hops.graphs[0].weights.indices, net.indices)
+    assert np.shares_memory(hops.graphs[0].graph.indices, net.indices)
