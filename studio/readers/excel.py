@@ -196,9 +196,11 @@ def _chosen(name: str, book: Any, wanted: str | None) -> tuple[str, pl.DataFrame
         rows = book.load_sheet(
             sheet, header_row=None, dtypes="string", skip_rows=0, skip_whitespace_tail_rows=True
         ).to_polars()
+        if not rows.width:
+            continue
         # Rows with a format and no value come as rows of nulls.
-        cells = rows.select(pl.sum_horizontal(pl.all().is_not_null())).to_series() if rows.width else None
-        most = 0 if cells is None else cells.max() or 0
+        cells = rows.select(pl.sum_horizontal(pl.all().is_not_null())).to_series()
+        most = int(cells.max() or 0)
         # A sheet of lines, such as a cover, is read where no other has rows of several cells.
         if most > 1 or (most and found is None):
             found = sheet, rows.filter(cells > 0), (cells > 0).arg_true() + 1
