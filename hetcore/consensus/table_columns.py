@@ -4,7 +4,8 @@ Trees take a table's encoded columns as they are, NaN where a value or a record 
 300 that vary most, and 32 principal components of all. Smooth learners take columns of mean 0 and deviation 1, at most
 4 from the mean (words: rows of length 1), 0 where missing, and of a skewed column its normal scores too, those of its
 logarithm; kernels 200 components of them where there are more, linear learners too where there are more than 2,000, or
-too many for memory. Linear learners that see all columns see them uncut: a sum of prices is one at its far end too.
+too many for memory. Of numbers, linear learners that see all columns see them uncut: a sum of prices is one at its far
+end too; of classes, whose log odds no far value holds back, that gained nothing (docs/trials.md).
 """
 
 from __future__ import annotations
@@ -320,19 +321,24 @@ class TableEncoding(Stored):
         return cls.fitted(source)[0]
 
     @classmethod
-    def fitted(cls, source: Source) -> tuple[TableEncoding, NDArray[np.float32] | None]:
-        """Return what a table's columns need, and the table encoded, None where that is done some columns at a time."""
+    def fitted(cls, source: Source, uncut: bool = False) -> tuple[TableEncoding, NDArray[np.float32] | None]:
+        """Return what a table's columns need, and the table encoded, None where that is done some columns at a time.
+
+        `uncut` says whether linear learners see values as far out as they are.
+        """
         encoder = SourceEncoder().fit(source)
         # few columns: all of them, some at a time, and no components
         if len(encoder.feature_names) <= MOST_TREE_COLUMNS:
             parts, whole = [], None
             for place, X in encoder.blocks(source):
-                parts.append(Projection.fit(X).with_scores(X).with_reach(X))
+                plain = Projection.fit(X).with_scores(X)
+                parts.append(plain.with_reach(X) if uncut else plain)
                 whole = X if place.start == 0 and X.shape[1] == len(encoder.feature_names) else None
             return cls(encoder, Projection.joined(parts), None, None, None), whole
         X = encoder.transform(source)
         words = "text" in source.kinds.values() or _looks_like_words(X)
-        plain = Projection.fit(X, words).with_reach(X)
+        plain = Projection.fit(X, words)
+        plain = plain.with_reach(X) if uncut else plain
         rows = plain(X)
         # in their own order, those that vary most: ties by their place
         kept = np.sort(np.argsort(-rows.var(axis=0), kind="stable")[:MOST_TREE_COLUMNS])
@@ -363,10 +369,13 @@ class TableColumns(Stored):
         "linear_sees_all": Value(Flag(), absent=False),
     }  # fmt: skip
 
-    def fit_transform(self, data: HetData) -> Tables:
-        """Learn encoders, scales and components; return the columns of the data. A source of no record has none."""
+    def fit_transform(self, data: HetData, uncut: bool) -> Tables:
+        """Learn encoders, scales and components; return the columns of the data. A source of no record has none.
+
+        `uncut` says whether linear learners see values as far out as they are.
+        """
         recorded = {name: source for name, source in data.sources.items() if source.n_rows}
-        fitted = {name: TableEncoding.fitted(source) for name, source in recorded.items()}
+        fitted = {name: TableEncoding.fitted(source, uncut) for name, source in recorded.items()}
         self._tables = {name: each for name, (each, _) in fitted.items()}
         self._joined = self._flat = None
         blocks = self._blocks(data, {name: X for name, (_, X) in fitted.items()})

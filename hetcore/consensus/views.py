@@ -111,7 +111,7 @@ class ViewColumns(Stored):
         """
         apart = encodings is not None
         self.tables = TableColumns.apart(encodings) if apart else TableColumns()
-        tables = None if apart else self.tables.fit_transform(data)
+        tables = None if apart else self.tables.fit_transform(data, uncut=not labels.of_classes)
         linked = {name: graph for name, graph in data.graphs.items() if graph.n_edges}
         self.units = {name: float(graph.weights.mean(dtype=np.float64)) for name, graph in linked.items()}
         largest = sorted(linked, key=lambda name: -linked[name].n_edges)[:MOST_GRAPHS]
@@ -485,14 +485,15 @@ def fitted_views(
 
 def origin_of(data: HetData, labels: KnownLabels, learners: Iterable[str]) -> str:
     """Return the digest of what views' columns are learned from."""
-    return key_of(key_of_tables(data), labels.codes, labels.fold, sorted(learners))
+    return key_of(key_of_tables(data), labels.codes, labels.of_classes, labels.fold, sorted(learners))
 
 
 def _key_of_view(made: DataView, data: HetData, labels: KnownLabels) -> str:
     """Return the digest of what a view of some data is made from: another source may change and it stays."""
     tables = [(name, data.sources[name].digest()) for name in made.view.tables]
     graphs = [(name, data.graphs[name].digest()) for name in made.view.graphs]
-    return key_of(tuple(made.view), tables, graphs, data.ids.tolist(), labels.codes, labels.fold, made.rows)
+    made_from = tables, graphs, data.ids.tolist(), labels.codes, labels.of_classes, labels.fold
+    return key_of(tuple(made.view), *made_from, made.rows)
 
 
 def enough_lack(known: NDArray[np.bool_]) -> int:

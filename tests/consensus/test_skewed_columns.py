@@ -150,3 +150,12 @@ def test_only_linear_learners_see_far_values_and_new_ones_as_far_as_those_of_the
     even = Projection.fit(X[:, 1:]).with_reach(X[:, 1:])
     columns = even(X[:, 1:])
     assert even.reach[0] < 4.0 and even.uncut(X[:, 1:], columns) is columns
+
+
+def test_of_classes_linear_learners_see_what_kernels_see() -> None:
+    X, ids = np.random.default_rng(5).standard_t(2, (200, 2)), np.array([f"i{k}" for k in range(200)])
+    tables = {"t": pl.DataFrame({"id": ids, "a": X[:, 0], "b": X[:, 1]})}
+    for y, far in ((X[:, 0], True), (np.where(X[:, 0] > 0, "yes", "no"), False)):
+        data = hc.HetData(tables, None, (ids, y))
+        by_learner = {made.view.learner: made.X for made in hc.views(data)}
+        assert (np.abs(by_learner["linear"]).max() > 4.0) == far and np.abs(by_learner["kernel"]).max() == 4.0
