@@ -369,7 +369,7 @@ class TableColumns(Stored):
         "linear_sees_all": Value(Flag(), absent=False),
     }  # fmt: skip
 
-    def fit_transform(self, data: HetData, uncut: bool) -> Tables:
+    def fit_transform(self, data: HetData, uncut: bool = False) -> Tables:
         """Learn encoders, scales and components; return the columns of the data. A source of no record has none.
 
         `uncut` says whether linear learners see values as far out as they are.
