@@ -41,6 +41,7 @@ def test_train_click_a_node_hide_its_label_see_who_changes(studio_url, page):
         page.get_by_label("Round that the charts show").fill(turn)
         expect(network).to_have_attribute("data-round", turn)
         expect(page.locator(".timeline output")).to_contain_text(f"Stage {int(turn) - 1} of 8")
+        expect(page.locator(".st-key-headline")).to_have_attribute("data-late", "true" if turn == "3" else "false")
     network.scroll_into_view_if_needed()
     click(page)
     expect(page.get_by_role("tab", name="Sweeps")).to_be_visible()

@@ -51,6 +51,7 @@ def test_a_round_that_was_scrubbed_to_stays_while_rounds_arrive(studio_url, page
     page.wait_for_function(f"() => ({SHOWN})().every(each => each === 3)")
     trained(page)
     assert set(page.evaluate(SHOWN)) == {3} and not odd(page, 2, 3)
+    expect(page.locator(".st-key-headline")).to_have_attribute("data-late", "true")
     expect(page.locator(".timeline")).to_have_attribute("data-playing", "false")
     page.get_by_role("button", name="Play the recording").click()
     expect(page.locator(".timeline")).to_have_attribute("data-playing", "true")

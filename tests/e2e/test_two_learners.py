@@ -48,7 +48,7 @@ def test_a_table_and_a_zip_of_images_learn_together(studio_url, page):
     expect(page.get_by_role("heading", level=1, name="Two learners")).to_be_visible()
     page.get_by_role("button", name="Train", exact=True).click()
     trained(page)
-    expect(page.locator(".st-key-f1")).to_contain_text("F1 of Network on scans")
+    expect(page.locator(".st-key-headline")).to_contain_text("F1 of Network on scans")
     expect(page.locator(".st-key-verdict")).to_contain_text("Together gains")
     expect(page.locator(".st-key-fallen")).to_contain_text("Without scans", timeout=TRAINING)
     # The page is drawn once more then; a tab can't be pressed between its bar's coming and its own.

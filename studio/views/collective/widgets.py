@@ -203,7 +203,7 @@ def headline(events: Events, graph: str, to_plain: Mapping[str, Paired]) -> None
     scored, ended = scored_set(events), all(map(_ended, events.values()))
     shown = {label: kept(each) if ended else each[-1] for label, each in events.items() if each}
     base = shown["GB"].detail["metric"][scored] if "GB" in shown else 0.0
-    with st.container(horizontal=True, gap="medium"):
+    with st.container(horizontal=True, gap="medium", key="headline"):
         for label, event in shown.items():
             name, value = event.detail["metric_name"], event.detail["metric"][scored]
             title, gap = f"{'Error' if name == 'error' else name} of {label}", to_plain.get(label)

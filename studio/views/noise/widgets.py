@@ -105,7 +105,7 @@ def _came_to(mode: str, events: Sequence[Any], result: Any) -> tuple[bool, dict[
 
 def _headline(events: Events, shown: str, metric: str, results: Mapping[str, Any], unit: str) -> None:
     """Show the last round's numbers; once a training has ended, those of the rounds that were kept."""
-    with st.container(horizontal=True, gap="large"):
+    with st.container(horizontal=True, gap="large", key="headline"):
         for label, each in events.items():
             if each:
                 # Scores of the rounds that were kept, which are not those of the last round.

@@ -61,7 +61,7 @@ def headline(
         for each, predictions in ((before, earlier), (events, frames))
     )
     came = settings.came_to(frames)
-    with st.container(horizontal=True, gap="medium", key="f1"):
+    with st.container(horizontal=True, gap="medium", key="headline"):
         for label, value in settings.last_f1(events, frames).items():
             # Only at the end: half a training beside a whole one would mislead.
             ended = settings.ended(events[label][-1])
