@@ -37,7 +37,9 @@ TABS = ("about", "after")
 """In an address: the open tab of what is told of the rounds, and of what is there after a training."""
 ROUND = "round"
 """In an address: the round that is looked at, where that is not the last."""
-VIEW = (*TABS, ROUND)
+CHOICES = ("instance", "case", "mapof", "mapby", "graph", "model", "colour", "node")
+"""In an address: what was chosen to be looked at of what came of a training."""
+VIEW = (*TABS, ROUND, *CHOICES)
 """In an address: how one looks at what there is, which is no step to go back from."""
 SHOWN = ("data", "run", "labels", "curve", "present", *VIEW)
 """In an address beside the controls: the example in use, the trainings shown, and how one looks at them."""

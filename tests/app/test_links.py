@@ -268,6 +268,26 @@ def test_an_open_tab_that_is_no_more_gives_way_to_the_first():
     assert not page.exception and page.markdown[0].value == "first"
 
 
+def _a_choice():
+    import streamlit as st
+
+    from studio.views.common.widgets_controls import asked_choice, in_link
+
+    options = ["a", "b", "c"]
+    st.selectbox("Node", options, asked_choice("node", options), **in_link("node"))
+
+
+@pytest.mark.parametrize(("asked", "chosen"), [(None, "a"), ("b", "b"), ("gone", "a")])
+def test_a_link_opens_what_was_chosen_to_be_looked_at(asked, chosen):
+    page = AppTest.from_function(_a_choice, default_timeout=PATIENCE)
+    if asked is not None:
+        page.query_params["node"] = asked
+    page.run()
+    assert not page.exception and page.selectbox[0].value == chosen
+    page.selectbox[0].set_value("c").run()
+    assert address(page)["node"] == "c" and page.selectbox[0].value == "c"
+
+
 MOVED = {
     "2_Consensus.py": {"l0": 0.7, "known": 50}, "3_Collective.py": {"share": 60}, "5_Noise.py": {"noise_rounds": 20},
     "6_Two_learners.py": {"two_rounds": 30}, "4_Transfer.py": {"examples": 1},

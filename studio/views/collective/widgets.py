@@ -31,7 +31,15 @@ from studio.views.common.curves import (
 )
 from studio.views.common.paired import Paired
 from studio.views.common.widgets import escape, live_chart, number
-from studio.views.common.widgets_controls import Limits, held, labels_known, multiselect, parameter_slider
+from studio.views.common.widgets_controls import (
+    Limits,
+    asked_choice,
+    held,
+    in_link,
+    labels_known,
+    multiselect,
+    parameter_slider,
+)
 from studio.views.common.widgets_tabs import tabs
 
 __all__ = ["controls", "curves", "explain", "graph_shown", "headline", "offer_example", "offer_more"]
@@ -190,8 +198,8 @@ def graph_shown(names: Sequence[str]) -> str:
         return names[0]
     # Data may have changed since the choice was made.
     if st.session_state.get("graph shown") not in names:
-        st.session_state["graph shown"] = names[0]
-    return st.selectbox("Graph shown", names, key="graph shown", help="Of curves and network.")
+        st.session_state["graph shown"] = names[asked_choice("graph", names)]
+    return st.selectbox("Graph shown", names, help="Of curves and network.", **in_link("graph", "graph shown"))
 
 
 # Stage by stage -------------------------------------------------------------------------------------------------------

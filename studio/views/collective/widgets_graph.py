@@ -15,7 +15,7 @@ from hetcore.data import Graph, HetData
 from hetcore.data.text import counted
 from hetcore.figures import graph as figures_graph
 from hetcore.figures.graph import brief
-from studio import scenarios
+from studio import scenarios, session
 from studio.jobs import manager
 from studio.messages import shown
 from studio.runs.differences import operation_text
@@ -23,6 +23,7 @@ from studio.views.collective.edits import Inference, changes, effects, residuals
 from studio.views.collective.widgets_edits import bar, edits, who
 from studio.views.collective.widgets_node import Trained, node
 from studio.views.common.widgets import escape
+from studio.views.common.widgets_controls import asked_choice, in_link
 from studio.views.common.widgets_graph import coded, network_chart
 
 __all__ = ["network"]
@@ -149,10 +150,11 @@ def _model(trained: Mapping[str, Trained]) -> Trained | None:
     if st.session_state.get("network model") not in names:
         st.session_state.pop("network model", None)
     with st.container(horizontal=True):  # by default, not by the state: that is sent once, and a fragment draws again
-        text = "Whose predictions."
-        label = st.segmented_control("Model", names, default=names[-1], key="network model", required=True, help=text)
+        look = {"default": names[asked_choice("model", names, -1)], **in_link("model", "network model")}
+        label = st.segmented_control("Model", names, required=True, help="Whose predictions.", **look)
+        look = {"default": COLOURS[asked_choice("colour", COLOURS, 1)], **in_link("colour", "network colour")}
         text = "What the colours of the nodes mean."
-        st.segmented_control("Colour", COLOURS, default="Prediction", key="network colour", required=True, help=text)
+        st.segmented_control("Colour", COLOURS, required=True, help=text, **look)
     return trained[label or names[-1]]
 
 
@@ -177,7 +179,7 @@ def _choice(data: HetData) -> int | None:
     """Let the person choose a node by its id; a click on the network does the same."""
     # A value that the server sets reaches the browser once, and a page that draws itself again before sends the old one
     # back. So a click makes the field anew, which begins with the node.
-    clicks, clicked = st.session_state.get(CLICKED, (0, None))
+    clicks, clicked = st.session_state.get(CLICKED, (0, session.asked().get("node")))
     key, start = f"node {clicks}" if clicks else "node", data.position.get(clicked)
     if st.session_state.get(key) and st.session_state[key] not in data.position:
         del st.session_state[key]
@@ -186,7 +188,9 @@ def _choice(data: HetData) -> int | None:
         chosen = st.selectbox("Node", data.ids.tolist(), index=start, key=key, placeholder=hint)
     else:
         chosen = st.text_input("Node", "" if start is None else clicked, key=key, placeholder=hint)
-    return data.position.get(chosen) if chosen else None
+    place = data.position.get(chosen) if chosen else None
+    session.tell("node", "" if place is None else chosen)
+    return place
 
 
 def _picture(

@@ -25,8 +25,8 @@ from studio.views.common import glossary
 from studio.views.common.widgets_present import NOTHING, PRESENT, present
 
 __all__ = [
-    "OWN_SHARE", "Limits", "follow", "follow_options", "go_back", "held", "labels_known", "multiselect",
-    "parameter_slider", "share", "slider", "train_example", "values", "write",
+    "OWN_SHARE", "Limits", "asked_choice", "follow", "follow_options", "go_back", "held", "in_link", "labels_known",
+    "multiselect", "parameter_slider", "share", "slider", "train_example", "values", "write",
 ]  # fmt: skip
 
 OWN_SHARE = 80
@@ -148,6 +148,26 @@ def slider(label: str, low: Any, high: Any, start: Any, step: Any, key: str, hel
     _name_control(name or key, label)
     help = glossary.with_equation(label, help)
     return st.slider(label, low, high, step=step, key=held(key, start, Limits(low, high), name), help=help)
+
+
+def asked_choice(name: str, options: Sequence[str], start: int | None = 0) -> int | None:
+    """Return the place of what the address asks to look at among some options, `start` where it asks for none of them.
+
+    Parameters
+    ----------
+    name : str
+        In the address, one of `state.CHOICES`; the choice is drawn with `in_link(name)`.
+    options : sequence of str
+    start : int, optional
+    """
+    asked = session.asked().get(name)
+    return options.index(asked) if asked in options else start
+
+
+def in_link(name: str, key: str = "") -> dict[str, Any]:
+    """Return how a widget tells the address what was just chosen by it; its key is the name unless given."""
+    key = key or name
+    return {"key": key, "on_change": lambda: session.tell(name, str(st.session_state[key]))}
 
 
 def labels_known(start: int, key: str, what: str = "Labels", most: int = 100) -> int:

@@ -8,6 +8,7 @@ import streamlit as st
 
 from studio import session
 from studio.views.common.widgets import details
+from studio.views.common.widgets_controls import in_link
 
 __all__ = ["tabs"]
 
@@ -34,7 +35,7 @@ def tabs(parts: Mapping[str, Callable[[], None]], key: str, alone: bool = True) 
         st.session_state[key] = asked
 
     def show() -> None:
-        opened = st.tabs(list(parts), key=key, on_change=_tell, args=(key,))
+        opened = st.tabs(list(parts), **in_link(key))
         for tab, draw in zip(opened, parts.values()):
             if tab.open:
                 with tab:
@@ -42,7 +43,3 @@ def tabs(parts: Mapping[str, Callable[[], None]], key: str, alone: bool = True) 
 
     with details(key):
         (st.fragment(show) if alone else show)()
-
-
-def _tell(key: str) -> None:
-    session.tell(key, st.session_state[key])

@@ -15,6 +15,7 @@ from studio.jobs.results import contribution_columns
 from studio.messages import difference
 from studio.views.common.curves import ROWS, SCORED, SHARES, Curves, by_name, figure, heaviest, scored_rows
 from studio.views.common.widgets import chart, escape, live_chart, number, show_table
+from studio.views.common.widgets_controls import asked_choice, in_link
 from studio.views.common.widgets_tabs import tabs
 from studio.views.consensus import words
 
@@ -203,7 +204,8 @@ def one_instance(result: Any, data: HetData, trained: HetData) -> None:
         return
     if "held_out" not in frame:  # every label is known: those that are predicted wrongly all the same come first
         frame = frame.with_columns(held_out=pl.col("label"))
-    chosen = st.selectbox("Instance", wrong_first(frame), key="instance", help=WORST_FIRST)
+    ids = wrong_first(frame)
+    chosen = st.selectbox("Instance", ids, asked_choice("instance", ids), help=WORST_FIRST, **in_link("instance"))
     row = frame.filter(pl.col("id") == chosen).row(0, named=True)
     truth = row["label"] if row["label"] is not None else row["held_out"]
     with st.container(key=f"{LAST} prediction"):

@@ -15,6 +15,7 @@ from studio import scenarios
 from studio.jobs import manager as jobs
 from studio.messages import minus
 from studio.views.common.widgets import chart, escape, number, show_table
+from studio.views.common.widgets_controls import asked_choice, in_link
 from studio.views.consensus import case_values, new_rows
 from studio.views.consensus.case_nearest import Turned
 from studio.views.consensus.widgets import WORST_FIRST, wrong_first
@@ -131,7 +132,8 @@ def one_case(
     data = study.data
     ids = wrong_first(result.predictions, MOST_IDS)
     # The first instance and not the new case, which has no label to compare with.
-    chosen = st.selectbox("Case", [NEW, *ids], 1, key="case", help=WORST_FIRST)
+    options = [NEW, *ids]
+    chosen = st.selectbox("Case", options, asked_choice("case", options, 1), help=WORST_FIRST, **in_link("case"))
     like = None if chosen == NEW else chosen
     values: Values = edits.setdefault(like, {})
     for name in values.keys() - data.sources.keys():

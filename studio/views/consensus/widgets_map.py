@@ -12,6 +12,7 @@ import streamlit as st
 from hetcore.data import HetData
 from hetcore.data.text import counted
 from studio.views.common.widgets import show_table
+from studio.views.common.widgets_controls import asked_choice, in_link
 from studio.views.consensus import instance_map
 from studio.views.consensus.instance_map import CONSENSUS, DISAGREEMENT, ERROR, MOST, VALUES, Views
 from studio.views.consensus.widgets_case import study_of
@@ -68,11 +69,13 @@ def _choices(data: HetData) -> tuple[str, str]:
     places = [VALUES, *data.graph_names]
     words = {VALUES: "values: two components"} | {name: f"links of {name}" for name in data.graph_names}
     with st.container(horizontal=True):
-        on = st.selectbox("Side by side is what is alike in", places, key="map of", format_func=words.get, width=280)
+        look = in_link("mapof", "map of") | {"format_func": words.get, "width": 280}
+        on = st.selectbox("Side by side is what is alike in", places, asked_choice("mapof", places), **look)
         # A source may be called like one of the three others.
         options = [CONSENSUS, ERROR, DISAGREEMENT, *(each for each in data.source_names if each not in OWN)]
         names = {name: f"prediction of {name} alone" for name in data.source_names} | OWN
-        by = st.selectbox("Coloured by", options, key="map by", format_func=names.get, width=280)
+        look = in_link("mapby", "map by") | {"format_func": names.get, "width": 280}
+        by = st.selectbox("Coloured by", options, asked_choice("mapby", options), **look)
     return on, by
 
 
