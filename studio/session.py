@@ -332,9 +332,8 @@ def _operations_of_the_address() -> None:
         # In the session only afterwards, so that a log that fails leaves none.
         st.session_state["operations"] = log
     except (ValueError, TypeError, RecursionError) as error:
-        why = f" {explained(error)}" if isinstance(error, DataError | ParameterError) else ""
-        words = "The changes to the data in the address are left out, for they don't fit these data."
-        st.warning(f"{words}{escape(why)}")
+        why = explained(error) if isinstance(error, DataError | ParameterError) else ""
+        st.warning(escape(f"The changes to the data in the address are left out, for they don't fit these data. {why}"))
 
 
 def asked() -> dict[str, str]:

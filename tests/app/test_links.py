@@ -195,6 +195,12 @@ def test_values_of_a_link_that_cannot_be_taken_are_named():
     assert warned(opened(**address(page))) == []
 
 
+def test_changes_of_the_data_that_do_not_fit_are_left_out_and_the_reason_is_a_sentence_of_its_own():
+    page = opened(whatif=json.dumps([{"op": "drop_source", "name": "gone"}]))
+    (words,) = [each for each in warned(page) if "left out" in each]
+    assert "don't fit these data. There is no source 'gone'" in words and "whatif" not in address(page)
+
+
 def test_what_is_shown_under_other_settings_says_so():
     page = opened(data="planted")
     page.button(key="train").click().run()
