@@ -117,7 +117,7 @@ def over_seeds(
     Returns
     -------
     dict
-        "metric" and "pairs": a list of two numbers a seed.
+        "metric", "rows" (one of `SCORED`, of the last pair) and "pairs": a list of two numbers a seed.
     """
     outcome: dict[str, Any] = {"metric": "", "pairs": []}
     for place, seed in enumerate(seeds):
@@ -126,7 +126,8 @@ def over_seeds(
         rows = next((rows for rows in SCORED if all(rows in each for each in scores)), None)
         if rows is None:
             return outcome
-        outcome = {"metric": scores[0]["metric"], "pairs": [*outcome["pairs"], [each[rows] for each in scores]]}
+        pairs = [*outcome["pairs"], [each[rows] for each in scores]]
+        outcome = {"metric": scores[0]["metric"], "rows": rows, "pairs": pairs}
         event = RoundEnd("chance", place, len(seeds), {}, detail=outcome)
         # A list and not a generator: every callback hears of the round, also after one that said stop.
         if any([callback(event) for callback in callbacks]):

@@ -49,17 +49,16 @@ def trainings(
     Returns
     -------
     dict
-        "metric", and "cells": a list of [λ0, λ1, seed, value].
+        "metric", "rows" (one of `chance.SCORED`, of the last training) and "cells": a list of [λ0, λ1, seed, value].
     """
     outcome: dict[str, Any] = {"metric": "", "cells": []}
     todo = [(seed, *pair) for seed in seeds for pair in PAIRS]
     for place, (seed, lambda0, lambda1) in enumerate(todo):
         params = {**setting["params"], "lambda0": lambda0, "lambda1": lambda1}
         scores = chance.score(data, chance.with_seed({**setting, "params": params}, seed))
-        value = next((scores[rows] for rows in chance.SCORED if rows in scores), float("nan"))
-        outcome = {
-            "metric": scores["metric"], "cells": [*outcome["cells"], [lambda0, lambda1, seed, float(value)]]
-        }  # fmt: skip
+        rows = next((rows for rows in chance.SCORED if rows in scores), "")
+        cells = [*outcome["cells"], [lambda0, lambda1, seed, float(scores.get(rows, "nan"))]]
+        outcome = {"metric": scores["metric"], "rows": rows, "cells": cells}
         event = RoundEnd("map", place, len(todo), {}, detail=outcome)
         if any([callback(event) for callback in callbacks]):
             break

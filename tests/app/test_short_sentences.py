@@ -2,6 +2,7 @@
 what a comparison over seeds may tell."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import polars as pl
 import pytest
@@ -12,6 +13,8 @@ from studio.jobs.job import Status
 from studio.runs import table
 from studio.runs.compare import curves, weights_figure
 from studio.runs.run import Run
+from studio.views.common import widgets_chance
+from studio.views.consensus import widgets_lambda_map
 from tests.jobs.running import PATIENCE
 
 
@@ -101,13 +104,13 @@ def test_a_run_without_a_source_has_the_others_colours():
 LOWER = [[0.30, 0.25], [0.31, 0.26], [0.30, 0.26], [0.29, 0.24]]
 
 
-def _looked_at(pairs, state):
+def _looked_at(pairs, state, rows="held_out"):
     from types import SimpleNamespace
 
     from studio.jobs.job import Status
     from studio.views.common import widgets_chance
 
-    events = [SimpleNamespace(detail={"metric": "error", "pairs": pairs})]
+    events = [SimpleNamespace(detail={"metric": "error", "rows": rows, "pairs": pairs})]
     widgets_chance._look(Status("run", state), events, lambda: None, "key")
 
 
@@ -123,4 +126,19 @@ def test_all_seeds_tell_and_the_interval_is_of_the_mean():
     text = page.markdown[0].value.replace("\\", "")
     assert not page.exception and "over 10 seeds: beyond chance: lower" in text
     assert "where the mean difference over many more seeds would lie, with 95% confidence" in text
-    assert "95 of 100 such draws" not in text
+    assert "95 of 100 such draws" not in text and not page.caption
+
+
+def test_a_comparison_on_labels_that_were_learned_from_says_so():
+    page = AppTest.from_function(_looked_at, args=(LOWER, "finished", "train"), default_timeout=PATIENCE).run()
+    assert not page.exception and "learned from" in page.caption[0].value
+
+
+def test_a_map_of_labels_that_were_learned_from_says_so(monkeypatch):
+    captions = []
+    monkeypatch.setattr(widgets_lambda_map, "_show", lambda *asked: None)
+    monkeypatch.setattr(widgets_lambda_map.st, "caption", captions.append)
+    for rows in ("left_out", "train"):
+        event = SimpleNamespace(detail={"metric": "error", "rows": rows, "cells": [[0.0, 0.1, 3, 0.2]]})
+        widgets_lambda_map._look(Status("run", "finished"), [event], None, None)
+    assert captions == [widgets_chance.LEARNED]

@@ -83,7 +83,11 @@ def test_without_the_only_source_that_knows_it_is_worse_beyond_chance_and_it_can
     same = chance.over_seeds(_data(), first, first, range(2))
     assert [a == b for a, b in same["pairs"]] == [True, True]
     stopped = chance.over_seeds(_data(), first, second, range(4), [lambda event: event.index == 0])
-    assert len(stopped["pairs"]) == 1
+    assert len(stopped["pairs"]) == 1 and stopped["rows"] == "held_out"
+
+
+def test_where_a_setting_knows_all_labels_both_are_scored_by_those_that_were_learned_from():
+    assert chance.over_seeds(_data(), {**SETTING, "operations": [HALF]}, SETTING, [0])["rows"] == "train"
 
 
 def _script():

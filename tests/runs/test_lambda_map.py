@@ -37,7 +37,7 @@ def test_a_pair_is_trained_as_a_page_would():
     result = lambda_map.trainings(_data(), setting, [5], [lambda event: True])
     none = setting["params"] | {"lambda0": 0, "lambda1": 0}
     alone = chance.score(_data(), chance.with_seed({**setting, "params": none}, 5))
-    assert result["cells"] == [[0.0, 0.0, 5, alone["held_out"]]]
+    assert result["cells"] == [[0.0, 0.0, 5, alone["held_out"]]] and result["rows"] == "held_out"
 
 
 def test_the_interval_is_that_of_the_mean():

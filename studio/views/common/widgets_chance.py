@@ -16,9 +16,12 @@ from studio.runs import chance
 from studio.views.common.widgets import chart, escape
 from studio.views.common.widgets_task import start, stop, watch
 
-__all__ = ["any_over_seeds", "compared", "over_seeds", "setting_of"]
+__all__ = ["LEARNED", "any_over_seeds", "compared", "over_seeds", "setting_of"]
 
 INTERVAL = "In brackets: where the mean difference over many more seeds would lie, with 95% confidence."
+
+LEARNED = "Measured on labels that were learned from, for all of them were known: it tells nothing of other instances."
+"""Where a setting leaves no labels to be scored by."""
 
 
 def over_seeds(data: HetData, first: Setting, second: Setting, owner: str, key: str) -> None:
@@ -105,6 +108,8 @@ def _show(found: chance.Difference, outcome: dict[str, Any], key: str) -> None:
     difference = chance.sentence(found, outcome["metric"], whole)
     sentence = f"{chance.levels(outcome['pairs'], outcome['metric'])}; {difference}"
     st.markdown(f"**{escape(sentence)}.** {INTERVAL}")
+    if outcome["rows"] == "train":
+        st.caption(LEARNED)
     chart(_figure(found, outcome), f"chance {key} figure", sentence)
 
 

@@ -13,7 +13,7 @@ from hetcore.data.text import counted
 from studio.jobs.job import Setting
 from studio.runs import lambda_map
 from studio.views.common.widgets import chart_config, escape
-from studio.views.common.widgets_chance import setting_of
+from studio.views.common.widgets_chance import LEARNED, setting_of
 from studio.views.common.widgets_task import start, stop, watch
 
 __all__ = ["choose", "lambda_grid"]
@@ -81,6 +81,8 @@ def _look(
     outcome = events[-1].detail if events else {"metric": "", "cells": []}
     if found := lambda_map.cells(outcome):
         _show(found, outcome["metric"], here)
+        if outcome["rows"] == "train":
+            st.caption(LEARNED)
 
 
 def _show(found: lambda_map.Cells, metric: str, here: tuple[float, float] | None) -> None:
