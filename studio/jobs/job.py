@@ -30,6 +30,13 @@ class UnknownRunError(LookupError):
     """A run id that this studio does not know, or that belongs to someone else."""
 
 
+def _with_lists(value: Any) -> Any:
+    """Return a value with lists for tuples, which JSON has not."""
+    if isinstance(value, Mapping):
+        return {key: _with_lists(each) for key, each in value.items()}
+    return [_with_lists(each) for each in value] if isinstance(value, list | tuple) else value
+
+
 @dataclass(frozen=True)
 class Setting:
     """One setting of a page: what is trained on what.
@@ -56,6 +63,11 @@ class Setting:
     fit: dict[str, Any] = field(default_factory=dict)
     form: dict[str, Any] = field(default_factory=dict)
     whole: bool = False
+
+    def __post_init__(self) -> None:
+        # As the run store gives them back, or a stored setting would differ from the same one that a page draws.
+        for name in ("params", "operations", "fit", "form"):
+            object.__setattr__(self, name, _with_lists(getattr(self, name)))
 
     def stored(self, recipe: Mapping[str, Any]) -> dict[str, Any]:
         """Return the settings as the run store and the exports have them."""

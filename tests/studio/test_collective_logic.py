@@ -55,7 +55,7 @@ def test_three_settings_get_the_parameters_that_they_take(data):
     made = settings.settings(data, PARAMS | {"as_printed": True}, ["rf1", "rf4"], ["links"], [LABELS])
     assert [setting.estimator for setting in made.values()] == ["GBRegressor", "RGBRegressor", "MGBRegressor"]
     assert "summary" not in made["GB"].params and made["RGB"].params["summary"] == "mean"
-    assert "features" not in made["RGB"].params and made["MGB"].params["features"] == ("rf1", "rf4")
+    assert "features" not in made["RGB"].params and made["MGB"].params["features"] == ["rf1", "rf4"]
     for setting in made.values():
         getattr(hc, setting.estimator)(**setting.params)
         assert setting.fit == {"graph": ["links"]} and setting.operations == [LABELS]
@@ -65,7 +65,7 @@ def test_classes_are_one_class_of_model_with_other_features():
     digits = datasets.load("digits_views")
     made = settings.settings(digits, PARAMS, ["rf1", "rf2"], ["mor"], [])
     assert {setting.estimator for setting in made.values()} == {"MGBClassifier"}
-    assert [setting.params["features"] for setting in made.values()] == [(), ("rf1",), ("rf1", "rf2")]
+    assert [setting.params["features"] for setting in made.values()] == [[], ["rf1"], ["rf1", "rf2"]]
     assert "leaf" not in made["MGB"].params
 
 
