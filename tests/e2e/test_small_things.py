@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 import pytest
 from e2e_studio import idle, trained
 
@@ -70,6 +72,73 @@ def test_a_chart_is_in_view_on_a_phone_its_controls_follow_and_its_toolbar_is_as
     expect(chart.locator(".modebar-btn")).to_have_count(0)
     page.get_by_text("Chart tools", exact=True).click()
     expect(chart.locator(".modebar-btn").first).to_be_attached()
+
+
+NARROW = """() => [[".live-chart", 240], [".st-key-panes [data-testid='stSlider']", 130]].flatMap(([kind, least]) =>
+  [...document.querySelectorAll(kind)].map(each => each.clientWidth).filter(width => width > 0 && width < least))"""
+"""Widths of charts and sliders that are too small for their words."""
+
+
+def test_no_chart_is_narrower_than_its_words_on_a_phone_that_is_turned_or_a_tablet(studio_url, page):
+    page.set_viewport_size({"width": 400, "height": 800})
+    page.goto(f"{studio_url}/Consensus?data=planted&rounds=10")
+    page.get_by_role("button", name="Train", exact=True).click()
+    trained(page)
+    curves, moves = page.locator(".st-key-live_curves .live-chart"), page.get_by_test_id("stSlider").first
+    for width, height in ((800, 400), (1024, 768), (1200, 800), (400, 800)):
+        page.set_viewport_size({"width": width, "height": height})
+        page.wait_for_function(f"() => ({NARROW})().length === 0")
+        beside = curves.bounding_box()["x"] + curves.bounding_box()["width"] <= moves.bounding_box()["x"]
+        below = curves.bounding_box()["y"] < moves.bounding_box()["y"]
+        assert (beside or below) and page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+SMALL = """() => [...document.querySelectorAll("[data-testid='stMain'] button, [data-testid='stSidebar'] button")]
+  .filter(each => each.offsetWidth && (each.offsetWidth < 24 || each.offsetHeight < 24)).map(each => each.ariaLabel)"""
+
+
+def test_buttons_are_24_pixels_wide_and_high(studio_url, page):
+    page.set_viewport_size({"width": 400, "height": 800})
+    page.goto(f"{studio_url}/Consensus?data=planted")
+    expect(page.get_by_role("button", name="Remove source_1")).to_be_visible()  # 15 by 7 in the theme
+    idle(page)
+    page.get_by_test_id("stExpandSidebarButton").click()
+    expect(page.locator(".st-key-letters button").first).to_be_visible()  # 16 by 16
+    assert page.evaluate(SMALL) == []
+    page.get_by_test_id("stSidebarCollapseButton").get_by_role("button").click()
+    page.get_by_role("button", name="Remove source_1").click()
+    expect(page.get_by_role("button", name="Remove source_1")).to_have_count(0)
+
+
+def test_a_letter_is_explained_to_who_points_at_it_or_goes_there_by_the_keyboard(studio_url, page):
+    page.goto(f"{studio_url}/Consensus?data=planted")
+    idle(page)
+    letter, words = page.locator(".st-key-letters p").first, page.get_by_role("tooltip").first
+    for x in range(3, 8):  # the letter itself, not the mark behind it; again where the page has moved below the pointer
+        letter.hover(position={"x": x, "y": 8})
+        with suppress(playwright.TimeoutError):
+            words.wait_for(timeout=2_000)
+            break
+    expect(words).to_contain_text("Pulls what each source predicts")
+    expect(words.locator(".katex").first).to_be_attached()
+    page.mouse.move(800, 900)
+    expect(page.get_by_role("tooltip")).to_have_count(0)
+    page.get_by_role("button", name="Help for Chart tools").focus()
+    page.keyboard.press("Tab")
+    page.keyboard.press("Tab")
+    expect(words).to_contain_text("smooth along the links")
+
+
+def test_a_page_that_presents_what_is_not_there_says_so_and_shows_all(studio_url, page):
+    page.goto(f"{studio_url}/Consensus?data=planted&present=nonsense")
+    expect(page.get_by_role("alert").filter(has_text="Not on this page now: nonsense.")).to_be_visible()
+    expect(page.get_by_test_id("stSlider").filter(has_text="λ0")).to_be_visible()
+    page.goto(f"{studio_url}/Consensus?data=planted&present=known,nonsense")
+    expect(page.get_by_text("Not on this page now: nonsense.")).to_be_visible()
+    expect(page.get_by_test_id("stSlider").filter(has_text="Labels known")).to_be_visible()
+    expect(page.get_by_test_id("stSlider").filter(has_text="λ0")).to_be_hidden()
+    page.get_by_role("button", name="Show all controls").click()
+    expect(page.get_by_test_id("stSlider").filter(has_text="λ0")).to_be_visible()
 
 
 def test_a_card_of_an_example_is_pressed_on_its_picture(studio_url, page):

@@ -2,8 +2,9 @@
 
 Captions have 60% of the text's opacity, 3.9 to 1 on white; white on the dark theme's primary colour is 3.1 to 1; the
 field of a choice of several, once filled, is 20 pixels wide, or has an empty line of its own below the choices, which
-it lies behind here until it is written in; words in charts that stand still are 3.9 to 1. The aims
-are 4.5 to 1, and 24 pixels. What a page has not drawn anew yet pales in one step, not over a second: a fade is painted
+it lies behind here until it is written in; the cross of a choice is 15 by 7 pixels and the question mark of a help 16;
+words in charts that stand still are 3.9 to 1. The aims are 4.5 to 1, and 24 pixels.
+What a page has not drawn anew yet pales in one step, not over a second: a fade is painted
 over all charts sixty times a second, and takes a third of the processor that a training beside it needs.
 """
 
@@ -17,6 +18,14 @@ EVERYWHERE = """
 [data-testid="stCaptionContainer"] { color: inherit !important; opacity: 0.82; }
 [data-testid="stPageLink-NavLink"]:focus-visible { outline: 2px solid currentColor; outline-offset: 2px; }
 [data-testid="stMultiSelect"] input { min-width: 24px; min-height: 24px; }
+[data-testid="stMultiSelectTagsContainer"] [data-tag] button,
+[data-testid="stTooltipHoverTarget"] > [aria-label^="Help"], [role="group"] > button[aria-label="Open"] {
+  justify-content: center; min-width: 24px; min-height: 24px; }
+[data-testid="stTooltipHoverTarget"] > [aria-label^="Help"] { margin: -4px; }
+[data-testid="stMultiSelectTagsContainer"] [data-tag] button { margin-inline: -4px -5px; }
+.st-key-letters p { position: relative; }
+.st-key-letters :is(label, p > span) { position: static; transform: none; }
+.st-key-letters button::after { content: ""; position: absolute; inset: 0; }
 [data-testid="stMultiSelectTagsContainer"] { position: relative; }
 [data-testid="stMultiSelectTagsContainer"] [data-tag] { position: relative; z-index: 1; }
 [data-testid="stMultiSelect"]:not(:focus-within) [data-testid="stMultiSelectTagsContainer"]:has([data-tag]) input {
@@ -32,18 +41,24 @@ EVERYWHERE = """
 .stPlotlyChart :is(.xtick, .ytick, .cbaxis) text { fill: currentColor !important; }
 """
 PANES = """
-@media (min-width: 641px) {
+.stColumn:has(:is(.live-chart, .stPlotlyChart)) { min-width: min(100%, 17rem); }
+@media (min-width: 1100px) {
   .st-key-panes > * > .stHorizontalBlock > .stColumn:last-child { position: sticky; top: 4rem; align-self: flex-start;
     max-height: calc(100vh - 4.5rem); overflow: hidden auto; }
 }
-@media (max-width: 640px) {
+@media (max-width: 1099px) {
+  .st-key-panes > * > .stHorizontalBlock > .stColumn { min-width: 100%; }
   .st-key-panes :has([class*="st-key-details"]) { display: contents; }
   .st-key-panes .stHorizontalBlock { gap: 1rem; }
   .st-key-panes > * > .stHorizontalBlock > .stColumn:last-child { order: 1; width: 100%; }
   .st-key-panes [class*="st-key-details"] { order: 2; }
 }
 """
-"""Charts and controls: beside each other the controls stay in view, below each other they come before the details."""
+"""Charts and controls: beside each other the controls stay in view, below each other they come before the details.
+
+Below each other on tablets too, and on a phone that lies on its side: beside the menu and the controls a chart would be
+narrower than its words. Where two charts would be, the second goes below the first.
+"""
 CARDS = """
 .st-key-LIST [data-testid="stRadio"], .st-key-LIST [data-testid="stRadio"] > div { width: 100%; }
 .st-key-LIST [role="radiogroup"] { display: grid; gap: 0.6rem; width: 100%;
