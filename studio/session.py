@@ -33,6 +33,7 @@ __all__ = [
     "OWN_FILES",
     "Current",
     "add_operation",
+    "asked_number",
     "asked_round",
     "asked",
     "changed",
@@ -371,7 +372,12 @@ def tell_round(at: int) -> None:
 
 def asked_round() -> int:
     """Return the round that the address asks for, 0 for the last."""
-    asked_for = asked().get(state.ROUND, "")
+    return asked_number(state.ROUND)
+
+
+def asked_number(name: str) -> int:
+    """Return the whole number of one of `state.VIEW` in the address, 0 where there is none."""
+    asked_for = asked().get(name, "")
     return int(asked_for) if asked_for.isdecimal() and len(asked_for) < 7 else 0
 
 

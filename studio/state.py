@@ -25,7 +25,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 __all__ = [
-    "LONGEST", "ROUND", "SCHEMA", "SHOWN", "VIEW", "Limits", "address", "decode", "encode", "keep", "kept",
+    "LONGEST", "ROUND", "SCHEMA", "SHOWN", "STEP", "VIEW", "Limits", "address", "decode", "encode", "keep", "kept",
     "taken",
 ]  # fmt: skip
 
@@ -39,10 +39,12 @@ ROUND = "round"
 """In an address: the round that is looked at, where that is not the last."""
 CHOICES = ("instance", "case", "mapof", "mapby", "graph", "model", "colour", "node")
 """In an address: what was chosen to be looked at of what came of a training."""
-VIEW = (*TABS, ROUND, *CHOICES)
+STEP = "step"
+"""In an address: how many steps of its lesson are done."""
+VIEW = (*TABS, ROUND, STEP, *CHOICES)
 """In an address: how one looks at what there is, which is no step to go back from."""
-SHOWN = ("data", "run", "labels", "curve", "present", *VIEW)
-"""In an address beside the controls: the example in use, the trainings shown, and how one looks at them."""
+SHOWN = ("data", "run", "before", "labels", "curve", "present", *VIEW)
+"""In an address beside the controls: the example in use, trainings shown and those before, how one looks at them."""
 MOST_BYTES = 64 * 1024
 MOST_STATES = 20_000
 """Kept states, of which the oldest go."""

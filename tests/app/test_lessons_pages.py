@@ -97,3 +97,17 @@ def test_a_lesson_waits_for_a_training_that_goes_on_and_for_one_of_its_steps(key
     for _ in range(2):
         page.session_state["facts"] = shown[0]
         assert place(page.run()).startswith("step 2 of") and not page.success
+
+
+def test_a_lesson_goes_on_where_an_address_says_and_tells_how_far_it_is():
+    page = AppTest.from_function(app, args=("noise",), default_timeout=PATIENCE)
+    page.query_params["step"] = "2"
+    page.session_state["facts"] = JOURNEYS["noise"][0][1]
+    assert place(page.run()) == "step 3 of 3"
+    page.radio[0].set_value("b").run()
+    assert place(page) == "done" and page.query_params["step"] in ("3", ["3"])
+    other = AppTest.from_function(app, args=("noise",), default_timeout=PATIENCE)
+    other.query_params["step"] = "99"  # of a lesson with more steps
+    assert place(other.run()) == "done"
+    other.button[0].click().run()
+    assert place(other) == "step 1 of 3" and "step" not in other.query_params

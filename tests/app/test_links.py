@@ -8,8 +8,12 @@ from streamlit.proto.WidgetStates_pb2 import WidgetStates
 from streamlit.testing.v1 import AppTest
 
 import datasets
+from hetcore.events import RoundEnd
 from studio.jobs import manager
+from studio.jobs.job import Setting
+from studio.runs import restoring, store
 from studio.views.common import widgets_controls
+from studio.views.common.training import run_of
 from tests.jobs.running import PATIENCE
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -77,6 +81,34 @@ def test_a_step_back_in_the_browser_takes_back_what_was_moved_and_trained(monkey
     assert page.session_state["live Consensus"].runs == {"Consensus": first}
     # Another page's address has none of this one's controls.
     assert "l0" not in address(page.switch_page("pages/3_Collective.py").run())
+
+
+def trainings():
+    import streamlit as st
+
+    from studio import session
+    from studio.views.common.widgets_training import LiveTrainings
+
+    live = LiveTrainings("Consensus", session.current(), "anna")
+    live.controls(live.settings)
+    before = {label: (setting.params, len(events)) for label, (setting, events) in live.before.items()}
+    st.session_state["seen"] = live.runs, before
+
+
+@pytest.mark.parametrize("data, known", [("planted", True), ("digits_views", False)])
+def test_the_training_before_is_in_the_link_and_one_of_other_data_is_not_taken(data, known):
+    runs = []
+    for lambda0, name in ((0.0, data), (1.0, "planted")):
+        setting, digest = Setting("GBCRegressor", {"lambda0": lambda0}), datasets.load(name).digest()
+        run = run_of("Consensus", setting, {"example": name}, name, "anna", digest=digest)
+        runs.append(store.shared().add(run, rounds=restoring.to_bytes([RoundEnd("GBC", 0, 1, {}, {})])))
+    page = AppTest.from_function(trainings, default_timeout=PATIENCE)
+    for key, value in {"data": "planted", "run": runs[1], "before": f"{runs[0]},{runs[1]}"}.items():
+        page.query_params[key] = value
+    page.run()
+    assert not page.exception and page.session_state["seen"][0] == {"Consensus": runs[1]}
+    assert page.session_state["seen"][1] == ({"Consensus": ({"lambda0": 0.0}, 1)} if known else {})
+    assert address(page).get("before") == (runs[0] if known else None)
 
 
 def test_sources_graphs_noise_and_changes_of_the_data_are_in_the_link():

@@ -7,9 +7,12 @@ from streamlit.testing.v1 import AppTest
 
 import datasets
 from hetcore.events import RoundEnd
+from studio import session
 from studio.jobs.job import Setting
+from studio.runs import store
 from studio.views.common import glossary
 from studio.views.common.lessons import Facts
+from studio.views.common.training import run_of
 from tests.jobs.running import PATIENCE
 
 ROOT = Path(__file__).parents[2]
@@ -28,6 +31,16 @@ def test_a_presented_page_keeps_its_controls_and_the_way_back():
     assert page.slider(key="plane_l0")  # there, only hidden
     page = page.button(key="leave presenter").click().run()
     assert "present" not in page.query_params and "leave presenter" not in [each.key for each in page.button]
+
+
+@pytest.mark.parametrize("words, known", [("nonsense", False), ("plane_known,<b>nonsense", True), ("none", None)])
+def test_a_word_that_is_no_control_is_named_and_hides_nothing_alone(words, known):
+    page = _open("pages/8_Playground.py", present=words)
+    hides = any(".st-key-plane_l0" in each.proto.body for each in page.get("html"))
+    assert not page.exception and hides is (known is not False)
+    messages = [each.value for each in (*page.warning, *page.caption) if "Not on this page now" in each.value]
+    assert len(messages) == (known is not None)
+    assert all("nonsense" in each and "<b>" not in each for each in messages)
 
 
 def test_the_letters_of_a_page_are_explained_beside_the_menu():
@@ -54,6 +67,30 @@ def test_an_attempt_is_counted_once_with_its_result(error, words):
     assert [each.value for each in page.success] == ([words] if words else [])
     page = AppTest.from_function(app, args=(facts._replace(title="Other data"),), default_timeout=PATIENCE).run()
     assert not page.dataframe and any("It is about" in each.value for each in page.caption)
+
+
+def test_attempts_at_a_challenge_that_keep_to_its_rules_are_there_in_a_new_session(tmp_path, monkeypatch):
+    def app():
+        from studio.views.common import widgets_lessons
+        from studio.views.common.lessons import Facts
+
+        widgets_lessons.panel("challenge few", Facts())
+
+    made = store.RunStore(folder=tmp_path)
+    monkeypatch.setattr(store, "shared", lambda: made)
+    monkeypatch.setattr(session, "owner", lambda: "anna")
+    for owner, example, fraction, error in (
+        ("anna", "digits_views", 0.05, 0.08), ("anna", "digits_views", 0.05, 0.04), ("anna", "digits_views", 0.3, 0.01),
+        ("anna", "planted_flips", 0.05, 0.02), ("bob", "digits_views", 0.05, 0.01),
+    ):  # fmt: skip
+        operations = [{"op": "labels", "fraction": fraction, "seed": 0}]
+        setting = Setting("GBCClassifier", {"lambda0": 0.3, "random_state": 0}, operations)
+        results = {"scores": {"metric": "error", "held_out": error}}
+        made.add(run_of("Consensus", setting, {"example": example}, "x", owner, results=results))
+    page = AppTest.from_function(app, default_timeout=PATIENCE).run()
+    assert not page.exception and page.dataframe[0].value["error"].tolist() == ["4.0%", "8.0%"]
+    assert [each.value for each in page.success] == ["Reached at attempt 2."]
+    made.close()
 
 
 def test_challenges_stand_beside_the_lessons():

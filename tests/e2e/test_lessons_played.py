@@ -67,6 +67,9 @@ def from_end_to_end(page, lesson, label, wrong="less", right="more"):
     move(page, label, "Home")
     at_step(page, lesson, 3)
     move(page, label, "End")
+    at_step(page, lesson, 4)
+    page.reload()  # neither what was done nor the training before is lost
+    at_step(page, lesson, 4)
     answered(page, lesson, wrong, right)
 
 

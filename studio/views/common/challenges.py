@@ -11,8 +11,10 @@ from typing import Any, NamedTuple
 
 from studio.jobs.job import Setting
 from studio.runs.differences import SYMBOLS, describe
+from studio.runs.run import Run
+from studio.runs.table import example_of
 
-__all__ = ["CHALLENGES", "Attempt", "Challenge", "attempt", "of_page", "reached"]
+__all__ = ["CHALLENGES", "Attempt", "Challenge", "attempt", "of_page", "reached", "stored"]
 
 PARAMETERS = ("lambda0", "lambda1", "learning_rate", "n_iterations", "max_depth")
 """Told of an attempt."""
@@ -60,6 +62,25 @@ def attempt(challenge: Challenge, setting: Setting, events: Sequence[Any]) -> At
     # Errors alone can be below a bar in per cent.
     if error is None or detail.get("metric_name") != "error":
         return None
+    return _attempt(challenge, setting, error)
+
+
+def stored(challenge: Challenge, runs: Sequence[Run]) -> dict[str, Attempt]:
+    """Return the attempts among the stored runs of a page by id, the oldest first: those that keep to the rules."""
+    tried = {}
+    # The store gives the newest first.
+    for run in reversed(runs):
+        scores, settings = run.results.get("scores") or {}, run.settings
+        error = scores.get("held_out")
+        if example_of(run) != challenge.data or scores.get("metric") != "error" or error is None:
+            continue
+        found = _attempt(challenge, Setting(run.method, settings["params"], settings["operations"]), error)
+        if run.status == "finished" and not found.fault:
+            tried[run.id] = found
+    return tried
+
+
+def _attempt(challenge: Challenge, setting: Setting, error: float) -> Attempt:
     values = ", ".join(f"{SYMBOLS[name]} {setting.params[name]}" for name in PARAMETERS if name in setting.params)
     return Attempt(f"{describe(setting.operations)}; {values}", float(error), challenge.fault(setting))
 

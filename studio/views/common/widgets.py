@@ -91,7 +91,7 @@ def _log_in() -> bool:
 
 def _forget_runs_of_others() -> None:
     """Take runs that are not the person's out of the address, before the page looks there."""
-    for name in ("run", "curve"):
+    for name in ("run", "before", "curve"):
         try:
             for run in st.query_params.get(name, "").split(","):
                 if run and not restoring.restore(person(), run):

@@ -8,6 +8,8 @@ from typing import Any
 import streamlit as st
 
 import datasets
+from studio import session, state
+from studio.runs import store
 from studio.views.common import challenges, lessons
 from studio.views.common.challenges import Attempt, Challenge
 from studio.views.common.lessons import Facts, Lesson
@@ -45,14 +47,19 @@ def panel(chosen: str, facts: Facts) -> None:
         _challenge(challenge, facts)
         return
     lesson = lessons.LESSONS.get(chosen)
+    if DONE not in st.session_state:
+        st.session_state[DONE] = {chosen: session.asked_number(state.STEP)}
+    progress = st.session_state[DONE]
     if lesson is None:
+        session.tell(state.STEP, "")
         return
-    progress = st.session_state.setdefault(DONE, {})
-    at = progress.get(chosen, 0)
+    at = min(progress.get(chosen, 0), len(lesson.steps))
     # Several steps may be done at once, by somebody who goes ahead; a question waits for its answer.
     while at < len(lesson.steps) and lesson.steps[at].answer is None and lessons.passed(lesson.steps[at], facts):
         at += 1
     progress[chosen] = at
+    # So that a reload goes on with it.
+    session.tell(state.STEP, str(at or ""))
     with st.container(border=True, key="lesson_panel"):
         st.markdown(f"**{lesson.title}** · {_place(lesson, at)}")
         if at:
@@ -67,7 +74,10 @@ def panel(chosen: str, facts: Facts) -> None:
 def _challenge(challenge: Challenge, facts: Facts) -> None:
     """Draw a goal and the attempts so far, each training once."""
     about = datasets.info(challenge.data)
-    tried = st.session_state.setdefault(TRIED, {}).setdefault(challenge.title, {})
+    kept = st.session_state.setdefault(TRIED, {})
+    if challenge.title not in kept:
+        kept[challenge.title] = challenges.stored(challenge, store.shared().list(session.owner(), challenge.page))
+    tried = kept[challenge.title]
     label = next(iter(facts.settings), None)
     # Only of the challenge's own data, or an easier set would count.
     if facts.finished and label is not None and facts.title == about.title:

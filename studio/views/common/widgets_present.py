@@ -1,6 +1,7 @@
 """A page as it is projected: `?present=known,l0` shows it in large type, with these controls only and without the menu.
 
-The words are the controls' names in the address; "none" shows none. Everything stays as it was, and is only hidden.
+The words are the controls' names in the address; "none" shows none. Everything stays as it was, and is only hidden. A
+word that is no control of the page is named there; where none is, nothing is hidden.
 """
 
 from __future__ import annotations
@@ -9,6 +10,9 @@ import re
 from collections.abc import Mapping
 
 import streamlit as st
+
+from studio.messages import escape
+from studio.messages import shown as visible
 
 __all__ = ["NOTHING", "PRESENT", "present", "presented", "style"]
 
@@ -55,9 +59,16 @@ def present(names: Mapping[str, str]) -> None:
     shown = presented()
     if shown is None:
         return
+    unknown = escape(visible(", ".join(name for name in shown if name not in names.values())))
+    # Some controls come with what they are about, so that the words stay in the address.
+    if shown and not set(shown) & set(names.values()):
+        st.warning(f"Not on this page now: {unknown}. All controls are shown.", icon=":material/link_off:")
+        return
     # Hidden and not left out: a widget that is not drawn loses its value.
     st.html(f"<style>{style(names, shown)}</style>")
     st.button("Show all controls", key="leave presenter", on_click=_leave, icon=":material/close_fullscreen:")
+    if unknown:
+        st.caption(f"Not on this page now: {unknown}.")
 
 
 def _leave() -> None:

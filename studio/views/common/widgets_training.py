@@ -122,14 +122,25 @@ class LiveTrainings:
         tasks = [task for task in known if isinstance(task, jobs.TrainingTask)]
         gone, other = len(tasks) < len(runs), any(task.digest != self.digest for task in tasks)
         if gone or other:
-            st.query_params.pop("run", None)
+            for name in ("run", "before"):
+                st.query_params.pop(name, None)
             session.note(RUN, NOT_KEPT if gone else OF_OTHER_DATA)
             return
         settings = [Setting.of(task) for task in tasks]
         own = all(_is_of(run, self._owner) for run in runs)
         given = dict(zip(labels, settings)), dict(zip(labels, runs))
-        kept = _Kept(self._current.title, self.digest, *given, own=own, fresh=False)
+        kept = _Kept(self._current.title, self.digest, *given, *self._adopted_before(labels), own=own, fresh=False)
         st.session_state[self._state_key] = replace(kept, screen=self._screen(settings))
+
+    def _adopted_before(self, labels: Sequence[str]) -> tuple[dict[str, Any], dict[str, Any], dict[str, str]]:
+        """Return what came before the runs of the URL, as `_Kept` has it: pale curves outlive a reload too."""
+        before, earlier, manager = {}, {}, jobs.manager()
+        for label, run in zip(labels, st.query_params.pop("before", "").split(",")):
+            task = manager.task(run) if run and _known(run, self._owner) else None
+            good = isinstance(task, jobs.TrainingTask) and task.digest == self.digest
+            if good and manager.status(run).state == "finished":
+                before[label], earlier[label] = (Setting.of(task), manager.events(run)), run
+        return before, {}, earlier
 
     def _screen(self, settings: Sequence[Setting]) -> reopening.Screen:
         """Return the controls that settings were made by, for whoever comes by a link that has others."""
@@ -323,8 +334,10 @@ class LiveTrainings:
         runs = self.runs
         if not runs:
             return {}
-        labels = {"labels": "|".join(runs)} if len(runs) > 1 or self.page not in runs else {}
-        return {"run": ",".join(runs.values())} | labels
+        more = {"labels": "|".join(runs)} if len(runs) > 1 or self.page not in runs else {}
+        earlier = [self._kept.earlier.get(label, "") for label in runs]
+        more |= {"before": ",".join(earlier)} if any(earlier) else {}
+        return {"run": ",".join(runs.values())} | more
 
     def _finished(self, kept: _Kept | None) -> dict[str, tuple[Setting, Sequence[Any]]]:
         manager = jobs.manager()
