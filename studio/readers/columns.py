@@ -160,6 +160,8 @@ _GROUPED = tuple(
         ("'\u2019\u00a0\u202f", ".", ""), ("'\u2019\u00a0\u202f", ",", ""),
     )
 )  # fmt: skip
+_UNITS = ((r"^([+-]?)([$€£¥])\s?(\d.*)$", "${1}${3}"), (r"^([+-]?\d.*?)\s?([%‰$€£¥]|EUR|USD|GBP|CHF)$", "${1}"))
+"""A sign before or behind a number, in the second group, and what is left without it."""
 _LIKE_DATES = r"(\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{4}|\d{1,2}/\d{1,2}/\d{2})"
 _LIKE_DATES = rf"^({_LIKE_DATES}|{NAMED_MONTH})([ T].*)?$"
 
@@ -226,7 +228,8 @@ def _unclear(bare: pl.DataFrame) -> list[str]:
         return []
     numbers = _those(bare, pl.all().cast(pl.Float64, strict=False).is_not_null().any())
     firsts = bare.select(pl.all().drop_nulls().first()).row(0)
-    maybe = [_PROMISING.match(first or "x") or re.match(DRESSED, first or "x") for first in firsts]
+    forms = (_PROMISING, DRESSED, *(pattern for pattern, _ in _UNITS))
+    maybe = [any(re.match(form, first or "x") for form in forms) for first in firsts]
     return [name for name, promising in zip(bare.columns, maybe) if name in numbers or promising]
 
 
@@ -285,14 +288,17 @@ class _Careful:
         rest = bare.set(missing, None) if missing.any() else bare
         if rest.null_count() == len(rest):
             return None
-        with_dots = self._ungrouped(name, rest)
+        plain, unit = _without_unit(rest)
+        with_dots = self._ungrouped(name, plain)
         if with_dots is None:
-            with_dots = rest if self._decimal == "." else self._with_dots(name, rest)
+            with_dots = plain if self._decimal == "." else self._with_dots(name, plain)
         floats = with_dots.cast(pl.Float64, strict=False)
         if floats.null_count() > rest.null_count():
             self._near_miss(name, bare)
             return None
         column = self._number(name, with_dots, floats)
+        if column is not None and unit:
+            self._find("unit", name, len(rest) - rest.null_count(), f"in {unit}: read as numbers without it", rest)
         if column is not None and missing.any():
             self._find("missing_word", name, int(missing.sum()), "taken as missing", bare.filter(missing))
         return column
@@ -389,6 +395,18 @@ class _Careful:
         if len(those):
             self._find(kind, name, len(those), text, those)
         return len(those) > 0
+
+
+def _without_unit(cells: pl.Series) -> tuple[pl.Series, str]:
+    """Return the cells without the sign of a currency or of per cent that all of them have, and that sign, if any."""
+    given = cells.drop_nulls()
+    for pattern, left in _UNITS:
+        # The first cell is tried before all are: most columns have none.
+        if given[:1].str.contains(pattern).all():
+            units = given.str.extract(pattern, 2)
+            if not units.null_count() and units.n_unique() == 1:
+                return cells.str.replace(pattern, left), units[0]
+    return cells, ""
 
 
 def _truth(bare: pl.Series) -> pl.Series | None:

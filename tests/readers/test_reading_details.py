@@ -131,7 +131,8 @@ def test_chinese_text_of_older_programs_is_read_and_western_text_still_is():
 
 
 DRESSED = [
-    ["$1", "$2,50"], ["10%", "20 %"], ["1,5", "2.5"], ["\u22121", "2"], ["(1.5)", "2"], ["1_000", "2_000"],
+    ["$1", "2,50"], ["10%", "20 €"], ["10%", "20"], ["1,5", "2.5"], ["\u22121", "2"], ["(1.5)", "2"],
+    ["1_000", "2_000"],
     ["1.5 \u20ac", "-\u20ac2"], ["1,234.5", "5.678,25"], ["1.234.567", "9.876.543"], ["1,234.5", "1,23"],
     ["1 000", "2 000"],
 ]  # fmt: skip
@@ -158,6 +159,26 @@ def test_thousands_apart_that_can_be_read_in_one_way_are_numbers(cells):
     preview = preview_table("a.csv", "\n".join(["id;y", *(f"{k};{cell}" for k, cell in enumerate(cells))]).encode())
     assert preview.frame["y"].to_list() == GROUPED[cells]
     assert "thousands apart: read as" in str(preview.findings[0]) and preview.findings[0].kind == "grouped_number"
+
+
+UNITS = {
+    ("10%", "20 %", "n/a"): ([10, 20, None], "%"), ("$1", "-$2,50"): ([1.0, -2.5], "$"),
+    ("90,78\u00a0€", "1.234,50 €"): ([90.78, 1234.5], "€"), ("5 EUR", "7 EUR"): ([5, 7], "EUR"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("cells", UNITS, ids=" ".join)
+def test_a_currency_or_per_cent_that_all_cells_have_is_read_away_and_reported(cells):
+    preview = preview_table("a.csv", "\n".join(["id;y", *(f"{k};{cell}" for k, cell in enumerate(cells))]).encode())
+    values, unit = UNITS[cells]
+    assert preview.frame["y"].to_list() == values
+    assert any(f"in {unit}: read as numbers without it" in str(each) for each in preview.findings)
+
+
+@pytest.mark.parametrize("cells", [["05%", "10%"], ["1.2.3 %", "4.5.6 %"]])
+def test_what_is_no_number_without_its_sign_stays_text(cells):
+    preview = preview_table("a.csv", "\n".join(["id;y", *(f"{k};{cell}" for k, cell in enumerate(cells))]).encode())
+    assert preview.frame["y"].to_list() == cells
 
 
 @pytest.mark.parametrize("cells", [["1.10.2", "1.2.3"], ["2020-W05", "2020-W06"], ["1/2", "3/4"], ["12:30h", "x"]])
