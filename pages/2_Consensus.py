@@ -58,7 +58,8 @@ def weight(parameter: Any, key: str, symbol: str) -> float | str:
     words = f"{symbol} that has the lowest out-of-fold loss; off gives it a slider."
     # A slider needs a number to begin at, and a default that is chosen out of fold has none.
     auto = parameter.default == "auto"
-    if st.toggle(f"{symbol} chosen out of fold", key=held(f"{key}auto", auto), help=words):
+    name = f"{symbol} chosen out of fold"
+    if st.toggle(name, key=held(f"{key}auto", auto, label=name), help=words):
         return "auto"
     return parameter_slider(parameter, key, 0.3 if auto else None)
 

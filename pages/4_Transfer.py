@@ -118,7 +118,8 @@ def more(choice: Choice, methods: list[str]) -> Choice:
         on = choose("η on", ["as usual", "target", "source", "both"], "as usual", "eta_on", text)
         given["eta_on"] = None if on == "as usual" else on
         text = "Of the examples that are drawn, and of training."
-        given["seed"] = int(st.number_input("Seed", 0, 9999, key=held("transfer_seed", 0, Limits(0, 9999)), help=text))
+        key = held("transfer_seed", 0, Limits(0, 9999), label="Seed")
+        given["seed"] = int(st.number_input("Seed", 0, 9999, key=key, help=text))
     return Choice(**{**vars(choice), **given})
 
 

@@ -17,7 +17,7 @@ with side:
 with bar:
     # Above the pictures on a phone too, where the knobs come last.
     share()
-# After the knobs, for the address tells what they say.
-write()
+    # After the knobs, for the address tells what they say; here, where it is seen what a link asked for in vain.
+    write()
 with main:
     pictures(wanted, session.owner())

@@ -10,7 +10,7 @@ from hetcore.events import RoundEnd
 from studio import session
 from studio.jobs.job import Setting
 from studio.runs import store
-from studio.views.common import glossary
+from studio.views.common import glossary, widgets_controls
 from studio.views.common.lessons import Facts
 from studio.views.common.training import run_of
 from tests.jobs.running import PATIENCE
@@ -41,6 +41,25 @@ def test_a_word_that_is_no_control_is_named_and_hides_nothing_alone(words, known
     messages = [each.value for each in (*page.warning, *page.caption) if "Not on this page now" in each.value]
     assert len(messages) == (known is not None)
     assert all("nonsense" in each and "<b>" not in each for each in messages)
+
+
+CONTROLS = {
+    "2_Consensus": "planted", "3_Collective": "autocorrelated", "4_Transfer": "planted_domains",
+    "5_Noise": "planted_flips", "6_Two_learners": "digits_views", "8_Playground": "planted",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CONTROLS)
+def test_controls_are_offered_to_present_by_the_words_that_the_page_has(name):
+    page = _open(f"pages/{name}.py", data=CONTROLS[name])
+    names = set(page.session_state[widgets_controls.NAMES].values())
+    assert not page.exception and names - set(page.session_state[widgets_controls.LABELS]) <= {"edits", "edited"}
+
+
+def test_what_a_link_asks_for_in_vain_is_said_above_the_pictures_by_the_words_of_the_page():
+    page = _open("pages/8_Playground.py", plane_knows="nonsense")
+    drawn = [each.value for each in page.main if each.type in ("alert", "caption", "warning")]
+    assert not page.exception and "West and east know" in drawn[0] and len(drawn) > 1
 
 
 def test_the_letters_of_a_page_are_explained_beside_the_menu():

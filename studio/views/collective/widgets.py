@@ -100,13 +100,13 @@ def controls(data: HetData, title: str) -> dict[str, Any]:
         "What MGB sees of the neighbours",
         list(settings.FEATURES),
         selection_mode="multi",
-        key=held("rf", list(settings.FEATURES), Limits(choices=list(settings.FEATURES))),
+        key=held("rf", list(settings.FEATURES), Limits(choices=list(settings.FEATURES)), label="What MGB sees"),
         format_func=str.capitalize,
         help=". ".join(f"{name.capitalize()}: {text}" for name, text in settings.FEATURES.items()) + ".",
     )
     printed = numbers and st.toggle(
         "As printed in the paper",
-        key=held("to the letter", False, name="printed"),
+        key=held("to the letter", False, name="printed", label="As printed in the paper"),
         on_change=_depth_follows,
         help="Algorithms 1 to 4 to the letter: one unshrunk tree with median leaves a stage.",
     )
@@ -115,11 +115,8 @@ def controls(data: HetData, title: str) -> dict[str, Any]:
     params = {"n_iterations": stages, "max_depth": depth} | _trees(data, printed) | _direction(data, graphs)
     with st.expander("More parameters"):
         params |= _more(data, printed)
-        seed = int(
-            st.number_input(
-                "Seed", 0, 9999, key=held("split", 0, Limits(0, 9999)), help="Of the split and of training."
-            )
-        )
+        key = held("split", 0, Limits(0, 9999), label="Seed")
+        seed = int(st.number_input("Seed", 0, 9999, key=key, help="Of the split and of training."))
     params |= {"random_state": seed} | ({"as_printed": True} if printed else {})
     return {"params": params, "features": features, "graphs": graphs, "known": known, "seed": seed}
 
@@ -156,7 +153,7 @@ def _trees(data: HetData, printed: bool) -> dict[str, Any]:
     leaf = st.segmented_control(
         "Leaf",
         ["mean", "median"],
-        key=held("leaf", "mean", Limits(choices=["mean", "median"])),
+        key=held("leaf", "mean", Limits(choices=["mean", "median"]), label="Leaf"),
         required=True,
         help="What a leaf predicts: the mean or the median of its residuals.",
     )
@@ -171,13 +168,14 @@ def _more(data: HetData, printed: bool) -> dict[str, Any]:
         params["summary"] = st.selectbox(
             "Neighbours by their",
             ["mean", "median"],
-            key=held("summary", "mean", Limits(choices=["mean", "median"])),
+            key=held("summary", "mean", Limits(choices=["mean", "median"]), label="Neighbours by their"),
             help="How Rf1, Rf2 and Rf3 sum neighbours up.",
         )
+    label, fills = "Without a known neighbour", ["nan", "zero"]
     fill = st.selectbox(
-        "Without a known neighbour",
-        ["nan", "zero"],
-        key=held(f"fill {bool(printed)}", "zero" if printed else "nan", Limits(choices=["nan", "zero"]), "fill"),
+        label,
+        fills,
+        key=held(f"fill {bool(printed)}", fills[bool(printed)], Limits(choices=fills), "fill", label=label),
         format_func={"nan": "missing: trees learn where it goes", "zero": "zero, as printed"}.get,
         help="What Rf1, Rf2 and Rf3 are then.",
     )
@@ -185,7 +183,7 @@ def _more(data: HetData, printed: bool) -> dict[str, Any]:
     if data.target_kind == "regression" and (data.y[data.labelled] > 0).all():
         log = st.toggle(
             "Learn the logarithm of the label",
-            key=held("log", False),
+            key=held("log", False, label="Learn the logarithm of the label"),
             help="For heavy tails; the RMSE stays in its unit.",
         )
         params |= {"target_transform": "log"} if log else {}

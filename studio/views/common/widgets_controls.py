@@ -283,9 +283,11 @@ def _say_refused() -> None:
 
 def presenter_link(base: str, values: dict[str, str]) -> None:
     """Offer the address in large type with the chosen controls only."""
-    labels, names = st.session_state.get(LABELS, {}), [*st.session_state.get(NAMES, {}).values()]
+    labels = st.session_state.get(LABELS, {})
+    # What has no label is no control, such as the edits of a network.
+    names = [name for name in dict.fromkeys(st.session_state.get(NAMES, {}).values()) if name in labels]
     chosen = st.multiselect("To present: large type, with these controls only", names, [], key="presented controls",
-                            format_func=lambda name: labels.get(name, name))  # fmt: skip
+                            format_func=labels.get)  # fmt: skip
     # Without what is presented now: the link says anew what is.
     plain = {name: value for name, value in values.items() if name != PRESENT}
     whole = f"{state.address(base, plain, session.states())}&{urlencode({PRESENT: ','.join(chosen) or NOTHING})}"

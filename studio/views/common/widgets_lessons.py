@@ -33,7 +33,7 @@ def choice(page: str) -> str:
     if not there:
         return NONE
     options = [NONE, *there]
-    key = held("lesson", NONE, Limits(choices=options))
+    key = held("lesson", NONE, Limits(choices=options), label="Lessons")
     return st.selectbox(
         "Lesson", options, key=key, width=230, label_visibility="collapsed", help="Steps to do on this page.",
         format_func=lambda each: there.get(each, "Lessons"),

@@ -48,7 +48,7 @@ def on_all_rows(current: Any) -> bool:
     if "scan" not in current.recipe:
         return False
     words = "A worker reads them where they are. Off trains on the sample that the pages show."
-    return st.toggle("On all rows", key=held("whole", True), help=words)
+    return st.toggle("On all rows", key=held("whole", True, label="On all rows"), help=words)
 
 
 def names(current: Any, operations: Sequence[Mapping[str, Any]], whole: bool) -> Names:

@@ -41,7 +41,7 @@ def mode(data: HetData) -> str:
     """Let the person choose the kind of data, at first the one that suits, and return it."""
     chosen = st.segmented_control(
         "What is noisy?", list(settings.MODES),
-        key=held("mode", settings.suited(data), Limits(choices=list(settings.MODES))),
+        key=held("mode", settings.suited(data), Limits(choices=list(settings.MODES)), label="What is noisy?"),
         required=True, on_change=_forget_runs,
         help="A table of rows, a matrix of users and items, or a tensor of sensors, times and quantities.",
     )  # fmt: skip
@@ -128,16 +128,14 @@ def _code_controls(mode: str, data: HetData) -> list[str]:
         free, key = [column for column in columns if column not in chosen], f"{mode} {name}".lower().replace(" ", "_")
         if st.session_state.get(key, free[0]) not in free:
             del st.session_state[key]
-        held(key, guess if guess in free else free[0], Limits(choices=free))
+        held(key, guess if guess in free else free[0], Limits(choices=free), label=name)
         chosen.append(st.selectbox(name, free, key=key, help="The column with its codes."))
     return chosen
 
 
 def _seed(mode: str) -> int:
-    key = f"{mode.lower()}_seed"
-    return int(
-        st.number_input("Seed", 0, 9999, key=held(key, 0, Limits(0, 9999)), help="Of split, noise and training.")
-    )
+    key = held(f"{mode.lower()}_seed", 0, Limits(0, 9999), label="Seed")
+    return int(st.number_input("Seed", 0, 9999, key=key, help="Of split, noise and training."))
 
 
 def _table_params(data: HetData) -> dict[str, Any]:
@@ -165,7 +163,7 @@ def _table_params(data: HetData) -> dict[str, Any]:
     )  # fmt: skip
     printed = st.toggle(
         "As printed in the paper",
-        key=held("noise_printed", False),
+        key=held("noise_printed", False, label="As printed in the paper"),
         help="One model of all rows, equation (10).",
     )
     params = {"n_iterations": rounds, "learning_rate": rate, "deviation_rate": slower, "max_leaf_nodes": leaves}
@@ -190,7 +188,9 @@ def _factor_params(mode: str) -> dict[str, Any]:
     rate, penalty = _from(method.learning_rate, f"{key}_rate"), _from(method.regularisation, f"{key}_penalty")
     patience = _from(method.patience, f"{key}_patience")
     printed = st.toggle(
-        "As printed in the paper", key=held(f"{key}_printed", False), help="The paper's updates to the letter."
+        "As printed in the paper",
+        key=held(f"{key}_printed", False, label="As printed in the paper"),
+        help="The paper's updates to the letter.",
     )
     params = {"n_factors": factors, "n_iterations": epochs, "learning_rate": rate, "regularisation": penalty}
     params |= {"n_deviation_factors": noisy, "patience": patience, "as_printed": printed}

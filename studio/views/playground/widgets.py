@@ -40,7 +40,7 @@ def knobs() -> Knobs:
                    help="The others are hidden, and score it.")  # fmt: skip
     noise = slider("Noise of the sources", 0.0, 2.0, start=start.noise, step=0.1, key="plane_noise",
                    help="Deviation of what a source sees badly.")  # fmt: skip
-    key = held("plane_knows", start.knows, Limits(choices=KNOWS))
+    key = held("plane_knows", start.knows, Limits(choices=KNOWS), label="West and east know")
     knows = st.selectbox("West and east know", KNOWS, key=key,
                          help="Each sees a half of the plane well, or all of it with the noise.")  # fmt: skip
     overlap = slider("Overlap of the classes", 0.0, 0.6, start=start.overlap, step=0.05, key="overlap",
@@ -51,7 +51,7 @@ def knobs() -> Knobs:
                      help="Pull of the sources to each other.")  # fmt: skip
     lambda1 = slider("λ1 · neighbours", 0.0, 1.0, start=start.lambda1, step=0.1, key="plane_l1",
                      help="Pull of the links.")  # fmt: skip
-    key = held("plane_seed", start.seed, Limits(0, 9999))
+    key = held("plane_seed", start.seed, Limits(0, 9999), label="Seed")
     seed = st.number_input("Seed", 0, 9999, key=key, help="Of the points, the links and the training.")
     strengths = {"lambda0": lambda0, "lambda1": lambda1}
     return Knobs(overlap, noise, knows, homophily / 100, known / 100, **strengths, seed=int(seed))

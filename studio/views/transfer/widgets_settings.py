@@ -171,7 +171,7 @@ def choose(label: str, options: Sequence[str], start: Any, key: str, help: str, 
     elif st.session_state.get(key) not in (None, *options):
         del st.session_state[key]
     draw = partial(st.multiselect, wrap=True) if several else st.selectbox
-    return draw(label, options, key=held(key, start, Limits(choices=options)), help=help, **more)
+    return draw(label, options, key=held(key, start, Limits(choices=options), label=label), help=help, **more)
 
 
 def eta_control(n_target: int, n_source: int, path: Path | None) -> str | float:
@@ -195,7 +195,8 @@ def eta_control(n_target: int, n_source: int, path: Path | None) -> str | float:
         auto = FIRST_ETA if path is None else path.eta
         follow(auto if value is None else value)
     text = "0: the target has no say, all domains count alike. 10 and more: little but the target counts."
-    by_hand = st.select_slider("η", ETAS, key=held("eta", 1.0, Limits(choices=ETAS)), help=text, on_change=take_over)
+    key = held("eta", 1.0, Limits(choices=ETAS), label="η by hand")
+    by_hand = st.select_slider("η", ETAS, key=key, help=text, on_change=take_over)
     value = by_hand if rule == "by hand" else value
     if path is not None:
         marks = {"auto": path.eta}

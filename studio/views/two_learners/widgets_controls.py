@@ -104,7 +104,7 @@ def _learners(data: HetData, title: str) -> dict[str, str]:
     chosen, key = list(first), f"modalities {title}"
     if len(names) > 2:
         follow_options(key, names, chosen)
-        held(key, chosen, Limits(choices=names), "sources")
+        held(key, chosen, Limits(choices=names), "sources", label="Sources in use")
         chosen = st.multiselect(
             "Sources in use", names, key=key, wrap=True, help="Each is a modality; take two or more."
         )
@@ -114,7 +114,7 @@ def _learners(data: HetData, title: str) -> dict[str, str]:
         source, learner_key = data.sources[name], f"learner {title} {name}"
         options = two_learners.possible_learners(source, deep.has_torch())
         start = first.get(name) if first.get(name) in options else options[0]
-        held(learner_key, start, Limits(choices=options), f"learner {name}")
+        held(learner_key, start, Limits(choices=options), f"learner {name}", label=f"Learner of {name}")
         text = "Weak learner of this source. " + ". ".join(WORDS[each] for each in options).capitalize() + "."
         found[name] = st.selectbox(
             f"Learner of {escape(name)}", options, key=learner_key, help=text, format_func=two_learners.LEARNERS.get
@@ -129,7 +129,7 @@ def _models(labels: Sequence[str], alone: int) -> list[str]:
     if chosen is not None and not set(chosen) <= set(labels):
         joint = [label for label in chosen if label in labels[alone:]]
         st.session_state["two_models"] = [*labels[:alone][:2], *joint]
-    held("two_models", [*labels[:alone][:2], FIRST], Limits(choices=labels), "models")
+    held("two_models", [*labels[:alone][:2], FIRST], Limits(choices=labels), "models", label="Models")
     return st.multiselect(
         "Models, trained side by side",
         labels,
@@ -154,13 +154,13 @@ def usable(chosen: Chosen) -> bool:
 
 def _choice(label: str, options: dict[str, str], key: str, help: str) -> str:
     names = list(options)
-    key = held(key, names[0], Limits(choices=names))
+    key = held(key, names[0], Limits(choices=names), label=label)
     return st.selectbox(label, names, key=key, help=help, format_func=options.get)
 
 
 def _more(models: Sequence[str]) -> dict[str, Any]:
     printed = st.toggle(
-        "As printed in the paper", key=held("two_printed", False),
+        "As printed in the paper", key=held("two_printed", False, label="As printed in the paper"),
         help="Algorithms 1 and 2 and nothing else: f starts at 0, whole steps, all rows, no early end.",
     )  # fmt: skip
     params = _printed_steps() if printed else _steps()
@@ -174,7 +174,8 @@ def _more(models: Sequence[str]) -> dict[str, Any]:
     params["epochs"] = parameter_slider(hc.TwoWeakLearnerClassifier.epochs, "two_epochs")
     if FEATURES in models or BRANCHES in models:
         params |= _branches(FEATURES in models)
-    seed = st.number_input("Seed", 0, 9999, key=held("two_seed", 0, Limits(0, 9999)), help="Of split and training.")
+    key = held("two_seed", 0, Limits(0, 9999), label="Seed")
+    seed = st.number_input("Seed", 0, 9999, key=key, help="Of split and training.")
     return params | {"random_state": int(seed)}
 
 
