@@ -56,7 +56,7 @@ def test_controls_are_offered_to_present_by_the_words_that_the_page_has(name):
     assert not page.exception and names - set(page.session_state[widgets_controls.LABELS]) <= {"edits", "edited"}
 
 
-def test_what_a_link_asks_for_in_vain_is_said_above_the_pictures_by_the_words_of_the_page():
+def test_what_a_link_asks_for_in_vain_is_named_above_the_pictures_by_the_words_of_the_page():
     page = _open("pages/8_Playground.py", plane_knows="nonsense")
     drawn = [each.value for each in page.main if each.type in ("alert", "caption", "warning")]
     assert not page.exception and "West and east know" in drawn[0] and len(drawn) > 1
