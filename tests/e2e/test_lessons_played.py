@@ -111,3 +111,17 @@ def test_which_rows_to_trust(studio_url, page):
     at_step(page, "trust", 2)
     move(page, "flipped", "End")
     answered(page, "trust", wrong="HGBM", right="GBM")
+
+
+def test_a_challenge_tells_why_an_attempt_does_not_count_and_keeps_one_that_does(studio_url, page):
+    page.goto(f'{studio_url}/Consensus?sources=["kar"]&known=10&lesson=challenge one')
+    panel = page.locator(".st-key-lesson_panel")
+    expect(panel).to_contain_text("No attempt yet")
+    idle(page)
+    train(page)
+    expect(panel).to_contain_text("Reached at attempt 1.", timeout=TRAINING)
+    move(page, "Labels known, per cent", "ArrowRight")
+    expect(panel.get_by_text("does not count: more than 10% of the labels")).to_have_count(1, timeout=TRAINING)
+    page.reload()
+    expect(panel).to_contain_text("Reached at attempt 1.")
+    expect(panel.get_by_text("does not count", exact=False)).to_have_count(0)

@@ -64,11 +64,21 @@ def test_without_hidden_labels_or_rounds_or_classes_there_is_no_attempt():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("table, wins", [("kar", True), ("fac", False)])
-def test_one_table_is_enough_and_another_is_not(table, wins):
-    data, challenge = datasets.load("digits_views"), CHALLENGES["one"]
-    operations = training.operations_of(data, [table], data.graph_names, None, 0.1, seed=0)
-    setting = Setting("GBCClassifier", {"lambda0": 0.3, "random_state": 0}, operations)
+@pytest.mark.parametrize(
+    "key, tables, rate, wins",
+    [
+        ("one", ["kar"], 0.06, True), ("one", ["fac"], 0.06, False),
+        ("few", ["fou", "fac", "kar", "pix", "zer"], 0.06, False),  # as the page begins
+        ("few", ["fou", "fac", "kar", "pix", "zer"], 0.2, True),
+        ("four", ["fou", "fac", "pix", "zer"], 0.06, True), ("four", ["fou", "fac", "kar", "pix"], 0.06, False),
+    ],
+)  # fmt: skip
+def test_a_goal_is_reached_by_some_settings_and_missed_by_others(key, tables, rate, wins):
+    data, challenge = datasets.load("digits_views"), CHALLENGES[key]
+    share = 0.1 if key == "one" else 0.05
+    operations = training.operations_of(data, tables, data.graph_names, None, share, seed=0)
+    params = {"lambda0": 0.3, "learning_rate": rate, "random_state": 0}
+    setting = Setting("GBCClassifier", params, operations)
     scenario, events = scenarios.apply(data, operations), []
     model = hc.GBCClassifier(**setting.params)
     model.fit(scenario.data, scenario.y, eval_y=scenario.eval_y, callbacks=(events.append,))

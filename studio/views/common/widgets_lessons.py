@@ -90,7 +90,10 @@ def _challenge(challenge: Challenge, facts: Facts) -> None:
         if facts.title and facts.title != about.title:
             st.caption(f"It is about {escape(about.title)}: choose it on the Data page.")
         if tried:
-            show_table(_attempts(tried, challenge), width="stretch", alt="Attempts so far")
+            # Why one does not count is a sentence; a number takes as much room unless it is told.
+            sizes = {"attempt": 75, "error": 75, "goal": 280}
+            widths = {name: st.column_config.TextColumn(width=size) for name, size in sizes.items()}
+            show_table(_attempts(tried, challenge), width="stretch", column_config=widths, alt="Attempts so far")
         else:
             st.caption("No attempt yet: set the controls and train.")
         won = [number for number, each in enumerate(tried.values(), 1) if challenges.reached(challenge, each)]
