@@ -32,7 +32,9 @@ _log = logging.getLogger("hetcore.kernels")
 _IMPORTS = re.compile(r"^from hetcore\.kernels\.(\w+) import", re.MULTILINE)
 
 
-def kernel(function: Callable[..., Any], allocates: bool = True, reorders: bool = False) -> Callable[..., Any]:
+def kernel(
+    function: Callable[..., Any], allocates: bool = True, reorders: bool = False, inlined: bool = False
+) -> Callable[..., Any]:
     """Compile `function` at its first call, without the GIL, with NumPy's rules for division by zero.
 
     Written as ``name = kernel(_name)``. Arrays, scalars and NamedTuples go in; no Python object, no function.
@@ -46,6 +48,9 @@ def kernel(function: Callable[..., Any], allocates: bool = True, reorders: bool 
     reorders : bool, default=False
         Whether sums may be taken in another order and products added without rounding between, which vector code
         needs. NaN and infinity keep their meaning.
+    inlined : bool, default=False
+        Whether each kernel that calls it has a copy of it. A NamedTuple of ten arrays is handed over as seventy words,
+        which takes longer than a node of few rows; a copy takes longer to compile.
     """
     if config.DISABLE_JIT:
         return function
@@ -55,6 +60,7 @@ def kernel(function: Callable[..., Any], allocates: bool = True, reorders: bool 
     options["error_model"] = "numpy"
     # NaN stays NaN: of fast mathematics only what reorders sums, for missing values are tested for by isnan
     options["fastmath"] = {"reassoc", "contract", "nsz"} if reorders else False
+    options["forceinline"] = inlined
     compiled = Kernel(function, targetoptions=options)
     # numba's own attribute, there is no public way to another place for the cache
     compiled._cache = _KernelCache(function)

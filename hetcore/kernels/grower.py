@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 from hetcore.kernels.cache import kernel
-from hetcore.kernels.histogram import build_group, store, subtract
+from hetcore.kernels.histogram import build_group, build_sparse, clear_sparse, store, subtract, subtract_sparse
 from hetcore.kernels.layout import (
     BIN,
     BUILT,
@@ -33,8 +33,9 @@ from hetcore.kernels.layout import (
 )
 from hetcore.kernels.nodes import apply_split, may_split, new_leaf, pick, release_slot, set_built
 from hetcore.kernels.packed_sums import output_hessian, packed_value
-from hetcore.kernels.splitting import node_terms, scan_column
+from hetcore.kernels.splitting import improves, node_terms, scan_filled, scan_single
 
+SPARSE = 4  # measured: from so many bins a row on, listing the filled ones takes less than looking at all
 WHOLE, START, SEARCH, CHOOSE, QUEUE, SPLIT, FINISH, DONE = range(8)  # phases of `grow_tree`, and the last, none
 
 
@@ -82,6 +83,46 @@ def _split_leaf(node, n_left, problem, params, work):
 split_leaf = kernel(_split_leaf, allocates=False)
 
 
+def _search_rest(q, problem, work, scratch, node):
+    """Line 5 for column q of the larger child, whose histograms are those of its parent by now."""
+    parent, first, last = work.state[REST_SLOT], problem.offsets[q], problem.offsets[q + 1] - 1
+    old, missing, found = work.pool[parent, first:last], work.pool[parent, last], work.found[scratch.part, 1]
+    if improves(old, missing, node, problem.layout, scratch.outputs[1], scratch, found):
+        found[COLUMN] = q
+
+
+search_rest = kernel(_search_rest, allocates=False, inlined=True)
+
+
+def _search_sparse(columns, rows, problem, work, scratch, terms):
+    """Do what `search` does where the node that is built has far fewer `rows` than bins.
+
+    Parameters
+    ----------
+    columns : (first, stop)
+    terms : (NodeTerms, NodeTerms)
+        Of the node that is built and of the larger child.
+    """
+    wanted, follows, found = work.state[WANTED] == 1, work.state[REST] >= 0, work.found[scratch.part, 0]
+    layout, outputs, sums = problem.layout, scratch.outputs[0], scratch.sums
+    for q in range(columns[0], columns[1]):
+        n = build_sparse(scratch, problem.binned[problem.columns[q]], rows, work.ordered)
+        filled, better = scratch.filled[: n - (scratch.filled[n - 1] == MISSING_BIN)], False
+        if wanted and layout.n_outputs == 1:
+            better = scan_single(sums, filled, terms[0], layout, outputs[0, 0], found)
+        elif wanted:
+            better = scan_filled(sums, filled, terms[0], layout, outputs, scratch.packed[0], found)
+        if better:
+            found[COLUMN] = q
+        if follows:
+            subtract_sparse(scratch, n, work.pool[work.state[REST_SLOT], problem.offsets[q] : problem.offsets[q + 1]])
+            search_rest(q, problem, work, scratch, terms[1])
+        clear_sparse(scratch, n)
+
+
+search_sparse = kernel(_search_sparse, allocates=False, inlined=True)
+
+
 def _search(problem, params, work, scratch):
     """Lines 4 and 5 for one part of the columns: build, subtract, find the best splits.
 
@@ -106,26 +147,27 @@ def _search(problem, params, work, scratch):
     width = problem.packed.shape[1]
     # a thread's columns, in whole: two threads never write to one histogram
     n_groups = (n_columns + GROUP - 1) // GROUP
-    stop = min(GROUP * (n_groups * (part + 1) // n_parts), n_columns)
+    start, stop = GROUP * (n_groups * part // n_parts), min(GROUP * (n_groups * (part + 1) // n_parts), n_columns)
+    n_bins = problem.offsets[stop] - problem.offsets[start]
+    if kept < 0 and SPARSE * rows.shape[0] * (stop - start) <= n_bins:
+        search_sparse((start, stop), rows, problem, work, scratch, (one, two))
+        return
     # four columns at once: a row's word is read once for them
-    for j in range(GROUP * (n_groups * part // n_parts), stop, GROUP):
+    for j in range(start, stop, GROUP):
         end = min(j + GROUP, stop)
         columns, bins = problem.columns[j:end], problem.n_bins[j:end]
         build_group(scratch.histograms, problem.binned, columns, bins, rows, work.ordered)
         for q in range(j, end):
-            n, first, new, flat = problem.n_bins[q], problem.offsets[q], scratch.histograms[q - j], scratch.flat[q - j]
-            place = slice(first * width, problem.offsets[q + 1] * width)
-            if wanted and scan_column(new[:n], new[MISSING_BIN], one, layout, scratch.outputs[0], scratch, found[0]):
+            n, new, flat = problem.n_bins[q], scratch.histograms[q - j], scratch.flat[q - j]
+            place = slice(problem.offsets[q] * width, problem.offsets[q + 1] * width)
+            if wanted and improves(new[:n], new[MISSING_BIN], one, layout, scratch.outputs[0], scratch, found[0]):
                 found[0, COLUMN] = q
             # stored only if it may be subtracted from later; the copy is compact, the scratch has 256 bins a column
             if kept >= 0:
                 store(flat, work.flat_pool[kept, place], width)
             if follows:
                 subtract(flat, work.flat_pool[parent, place], width)
-                old = work.pool[parent, first : first + n]
-                missing = work.pool[parent, first + n]
-                if scan_column(old, missing, two, layout, scratch.outputs[1], scratch, found[1]):
-                    found[1, COLUMN] = q
+                search_rest(q, problem, work, scratch, two)
 
 
 search = kernel(_search, allocates=False)

@@ -2,14 +2,17 @@
 
 A word is defined in `hetcore.kernels.layout`.
 
-Four columns side by side share the reading of the rows, and while one waits for its bin the others go on.
+Four columns side by side share the reading of the rows, and while one waits for its bin the others go on. Of a node
+with fewer rows than bins only the bins that are filled are listed, column after column.
 """
 
 from __future__ import annotations
 
+import numpy as np
+
 from hetcore.kernels.cache import kernel
 from hetcore.kernels.layout import GROUP, MISSING_BIN
-from hetcore.kernels.vector import add_row
+from hetcore.kernels.vector import add_row, lowest_bit
 
 
 def _add_single(scratch, binned, columns, rows, ordered):
@@ -118,3 +121,61 @@ def _subtract(histogram, out, width):
 
 
 subtract = kernel(_subtract, allocates=False)
+
+
+def _build_sparse(scratch, bins, rows, ordered):
+    """Add few rows to the histogram of one column, and list the filled bins in ascending order; return how many.
+
+    Parameters
+    ----------
+    scratch : Scratch
+        `filled` receives them, and `sums`, zeros before, their sums, the missing rows at `MISSING_BIN`.
+    bins : (n,) uint8
+        Bins of the column.
+    rows : (m,) uint32
+    ordered : (m, W) int64
+        Words of `rows`, in their order.
+    """
+    width, n = ordered.shape[1], 0
+    for i in range(rows.shape[0]):
+        b = np.int64(bins[rows[i]])
+        scratch.marks[b >> 6] |= np.int64(1) << (b & 63)
+        if width > 2:
+            add_row(scratch.sums, b, ordered, i)
+        else:
+            for c in range(width):
+                scratch.sums[b, c] += ordered[i, c]
+    for quarter in range(4):
+        # from bit to bit: looking into every bin would cost more than all of the rows
+        mark = scratch.marks[quarter]
+        scratch.marks[quarter] = 0
+        while mark != 0:
+            scratch.filled[n] = 64 * quarter + lowest_bit(mark)
+            mark &= mark - 1
+            n += 1
+    return n
+
+
+build_sparse = kernel(_build_sparse, allocates=False, inlined=True)
+
+
+def _subtract_sparse(scratch, n, out):
+    """Do what `subtract` does with the first n filled bins; `out` (n_bins + 1, W) has the missing rows last."""
+    for j in range(n):
+        b = scratch.filled[j]
+        at = out.shape[0] - 1 if b == MISSING_BIN else b
+        for c in range(out.shape[1]):
+            out[at, c] -= scratch.sums[b, c]
+
+
+subtract_sparse = kernel(_subtract_sparse, allocates=False)
+
+
+def _clear_sparse(scratch, n):
+    """Make the sums of the first n filled bins zeros again."""
+    for j in range(n):
+        for c in range(scratch.sums.shape[1]):
+            scratch.sums[scratch.filled[j], c] = 0
+
+
+clear_sparse = kernel(_clear_sparse, allocates=False, inlined=True)

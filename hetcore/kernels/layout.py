@@ -152,8 +152,14 @@ class Scratch(NamedTuple):
         Those of the columns at hand, the same memory twice.
     bins : (256,) uint8
         Bins that hold rows.
-    packed : (2, 256) int64
-        The counting word left of each cut; another word.
+    sums : (256, W) int64
+        Of one column where a node has few rows; zeros between two columns.
+    filled : (256,) int64
+        Its bins that hold rows.
+    marks : (4,) int64
+        A bit for each of them; zeros between two columns.
+    packed : (max(W, 2), 256) int64
+        The words left of each cut.
     reals : (3, 256) float64
         Hessians left of each cut; its key times a * b; a * b.
     zeros : (W,) int64
@@ -167,6 +173,9 @@ class Scratch(NamedTuple):
     histograms: np.ndarray
     flat: np.ndarray
     bins: np.ndarray
+    sums: np.ndarray
+    filled: np.ndarray
+    marks: np.ndarray
     packed: np.ndarray
     reals: np.ndarray
     zeros: np.ndarray
@@ -181,7 +190,10 @@ def make_scratch(width: int, n_outputs: int, part: int = 0) -> Scratch:
         histograms,
         histograms.reshape(GROUP, -1),
         np.empty(256, np.uint8),
-        np.empty((2, 256), np.int64),
+        np.zeros((256, width), np.int64),
+        np.empty(256, np.int64),
+        np.zeros(4, np.int64),
+        np.empty((max(width, 2), 256), np.int64),
         np.empty((3, 256)),
         np.zeros(width, np.int64),
         part,

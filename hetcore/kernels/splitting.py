@@ -20,12 +20,13 @@ from __future__ import annotations
 import numpy as np
 
 from hetcore.kernels.cache import kernel
-from hetcore.kernels.layout import BIN, KEY, MISSING_LEFT, NodeTerms
+from hetcore.kernels.layout import BIN, KEY, MISSING_BIN, MISSING_LEFT, NodeTerms
 from hetcore.kernels.packed_sums import mean_hessian, output_hessian, packed_count, packed_value
 
 UNKNOWN = 2  # `missing_left` of a split that met no missing row
 _NOISE = 1e-24  # gain over G^2 / H that rounding alone can make of equal means
 _TINY = 1e-30  # a hessian sum that is none
+_NEARLY = 1.0 - 1e-14  # a product that rounding alone may have made the smaller one
 
 
 def _node_terms(total, layout, params, outputs):
@@ -102,7 +103,7 @@ def _may_improve(histogram, start, node, layout, outputs, scratch, best):
     return any_better(scratch.packed[1, :n], 0, outputs[0, 0], scratch.packed[0, :n], layout, node, best[KEY])
 
 
-may_improve = kernel(_may_improve, allocates=False)
+may_improve = kernel(_may_improve, allocates=False, inlined=True)
 
 
 def _filled_bins(histogram, last, mask, bins):
@@ -118,15 +119,31 @@ def _filled_bins(histogram, last, mask, bins):
 filled_bins = kernel(_filled_bins, allocates=False)
 
 
-def _sums_at(histogram, bins, start, c, sums):
-    """Do what `running_sums` does for cuts after some of the bins, `bins` (j,)."""
-    word = start[c]
-    for j in range(bins.shape[0]):
-        word += histogram[bins[j], c]
-        sums[j] = word
+def _left_words(histogram, bins, start, words):
+    """Write to `words` (W, 256) what is left of the cuts after each of `bins` (j,); `start` (W,) is left of all."""
+    width, n = histogram.shape[1], bins.shape[0]
+    # four at a time, whose sums stay in registers
+    whole = width - width % 4
+    for c in range(0, whole, 4):
+        one, two, three, four = start[c], start[c + 1], start[c + 2], start[c + 3]
+        for j in range(n):
+            at = bins[j]
+            one += histogram[at, c]
+            two += histogram[at, c + 1]
+            three += histogram[at, c + 2]
+            four += histogram[at, c + 3]
+            words[c, j] = one
+            words[c + 1, j] = two
+            words[c + 2, j] = three
+            words[c + 3, j] = four
+    for c in range(whole, width):
+        word = start[c]
+        for j in range(n):
+            word += histogram[bins[j], c]
+            words[c, j] = word
 
 
-sums_at = kernel(_sums_at, allocates=False)
+left_words = kernel(_left_words, allocates=False)
 
 
 def _add_values(sums, shift, unit, out):
@@ -138,18 +155,16 @@ def _add_values(sums, shift, unit, out):
 add_values = kernel(_add_values, allocates=False)
 
 
-def _cut_weights(histogram, bins, start, layout, sums, others, weights):
-    """Write the hessians left of the cuts to `weights` (j,), the counting word left of them to `sums` (j,)."""
-    n_hessians, last = layout.n_hessians, layout.n_outputs + layout.n_hessians - 1
+def _cut_weights(words, layout, weights):
+    """Write the hessians left of the cuts, whose words are `words` (W, 256), to `weights` (j,)."""
+    n, n_hessians, last = weights.shape[0], layout.n_hessians, layout.n_outputs + layout.n_hessians - 1
     mask = (np.int64(1) << layout.count_bits) - 1
-    sums_at(histogram, bins, start, last, sums)
-    for j in range(sums.shape[0]):
-        weights[j] = np.float64(sums[j] & mask) if n_hessians == 0 else 0.0
+    for j in range(n):
+        weights[j] = np.float64(words[last, j] & mask) if n_hessians == 0 else 0.0
     for c in range(layout.n_outputs, last):
-        sums_at(histogram, bins, start, c, others)
-        add_values(others, 0, layout.units[c] / n_hessians, weights)
+        add_values(words[c, :n], 0, layout.units[c] / n_hessians, weights)
     if n_hessians > 0:
-        add_values(sums, layout.count_bits, layout.units[last] / n_hessians, weights)
+        add_values(words[last, :n], layout.count_bits, layout.units[last] / n_hessians, weights)
 
 
 cut_weights = kernel(_cut_weights, allocates=False)
@@ -176,14 +191,12 @@ def _add_squares(sums, shift, unit, slope, l2, weights, values):
 add_squares = kernel(_add_squares, allocates=False)
 
 
-def _add_shared(histogram, bins, start, node, layout, outputs, scratch):
-    """Add to scratch.reals[1] the squares D_k^2 of all outputs, which share a hessian."""
-    n, last = bins.shape[0], layout.n_outputs + layout.n_hessians - 1
-    others, weights, values = scratch.packed[1, :n], scratch.reals[0, :n], scratch.reals[1, :n]
+def _add_shared(words, node, layout, outputs, weights, values):
+    """Add to `values` (j,) the squares D_k^2 of all outputs, which share a hessian, `weights` (j,)."""
+    n, last = weights.shape[0], layout.n_outputs + layout.n_hessians - 1
     for k in range(layout.n_outputs):
-        sums_at(histogram, bins, start, k, others)
         shift = layout.count_bits if k == last else 0
-        add_squares(others, shift, layout.units[k], outputs[0, k], node.l2, weights, values)
+        add_squares(words[k, :n], shift, layout.units[k], outputs[0, k], node.l2, weights, values)
 
 
 add_shared = kernel(_add_shared, allocates=False)
@@ -201,20 +214,14 @@ def _add_quotients(sums, unit, slope, s, hessians, values):
 add_quotients = kernel(_add_quotients, allocates=False)
 
 
-def _add_own(histogram, bins, start, node, layout, outputs, scratch):
-    """Add to scratch.reals[1] the quotients of all outputs, each with its own hessian, and make legal products 1."""
-    n, last = bins.shape[0], layout.n_outputs + layout.n_hessians - 1
-    others = scratch.packed[1, :n]
-    hessians, values, products = scratch.reals[0, :n], scratch.reals[1, :n], scratch.reals[2, :n]
+def _add_own(words, node, layout, outputs, hessians, values):
+    """Add to `values` (j,) the quotients of all outputs, each with its own hessian; `hessians` (j,) is scratch."""
+    n, last = hessians.shape[0], layout.n_outputs + layout.n_hessians - 1
     for k in range(layout.n_outputs):
         at = layout.n_outputs + k
         hessians[:] = node.l2
-        sums_at(histogram, bins, start, at, others)
-        add_values(others, layout.count_bits if at == last else 0, layout.units[at], hessians)
-        sums_at(histogram, bins, start, k, others)
-        add_quotients(others, layout.units[k], outputs[0, k], outputs[1, k], hessians, values)
-    for j in range(n):
-        products[j] = 1.0 if products[j] < np.inf else np.inf
+        add_values(words[at, :n], layout.count_bits if at == last else 0, layout.units[at], hessians)
+        add_quotients(words[k, :n], layout.units[k], outputs[0, k], outputs[1, k], hessians, values)
 
 
 add_own = kernel(_add_own, allocates=False)
@@ -242,15 +249,19 @@ def _scan_cuts(histogram, start, node, layout, outputs, scratch, best):
         return False
     last, mask = layout.n_outputs + layout.n_hessians - 1, (np.int64(1) << layout.count_bits) - 1
     n = filled_bins(histogram, last, mask, scratch.bins)
-    bins, sums, weights = scratch.bins[:n], scratch.packed[0, :n], scratch.reals[0, :n]
+    bins, words, weights = scratch.bins[:n], scratch.packed, scratch.reals[0, :n]
     values, products = scratch.reals[1, :n], scratch.reals[2, :n]
-    cut_weights(histogram, bins, start, layout, sums, scratch.packed[1, :n], weights)
-    cut_products(sums, weights, mask, node, products)
+    left_words(histogram, bins, start, words)
+    cut_weights(words, layout, weights)
+    cut_products(words[last, :n], weights, mask, node, products)
     values[:] = 0.0
     if layout.n_hessians > 1:
-        add_own(histogram, bins, start, node, layout, outputs, scratch)
+        add_own(words, node, layout, outputs, weights, values)
+        # the quotients are divided already
+        for j in range(n):
+            products[j] = 1.0 if products[j] < np.inf else np.inf
     else:
-        add_shared(histogram, bins, start, node, layout, outputs, scratch)
+        add_shared(words, node, layout, outputs, weights, values)
     key, at = best_cut(values, products, best[KEY])
     if at >= 0:
         best[KEY], best[BIN] = key, bins[at]
@@ -294,3 +305,130 @@ def _scan_column(histogram, missing, node, layout, outputs, scratch, best):
 
 
 scan_column = kernel(_scan_column, allocates=False)
+
+
+def _improves(histogram, missing, node, layout, outputs, scratch, best):
+    """Do what `scan_column` does, which is called only where it may find something."""
+    # with missing rows there are cuts of another kind, for which it asks itself
+    some = packed_count(missing, layout) > 0 or may_improve(
+        histogram, scratch.zeros, node, layout, outputs, scratch, best
+    )
+    return some and scan_column(histogram, missing, node, layout, outputs, scratch, best)
+
+
+improves = kernel(_improves, allocates=False, inlined=True)
+
+
+def _left_weight(left, count, layout):
+    """Return the hessians (their mean over the outputs) left of a cut, whose words are `left` (W,)."""
+    n_hessians, last, weight = layout.n_hessians, layout.n_outputs + layout.n_hessians - 1, np.float64(0.0)
+    if n_hessians == 0:
+        return np.float64(count)
+    for c in range(layout.n_outputs, last):
+        weight += np.float64(left[c]) * (layout.units[c] / n_hessians)
+    return weight + np.float64(left[last] >> layout.count_bits) * (layout.units[last] / n_hessians)
+
+
+left_weight = kernel(_left_weight, allocates=False, inlined=True)
+
+
+def _left_key(left, weight, node, layout, outputs, key):
+    """Return the key of a cut whose words are `left` (W,), or less than `key` where it is not above that."""
+    last, value = layout.n_outputs + layout.n_hessians - 1, 0.0
+    if layout.n_hessians <= 1:
+        for k in range(layout.n_outputs):
+            shift = layout.count_bits if k == last else 0
+            d = np.float64(left[k] >> shift) * layout.units[k] - outputs[0, k] * (weight + node.l2)
+            value += d * d
+        product = (weight + node.l2) * (node.hessian - weight + node.l2)
+        # nearly all cuts are dismissed without a division; what is as good but for the last bits is divided
+        return value / product if value > key * product * _NEARLY else -1.0
+    for k in range(layout.n_outputs):
+        at = layout.n_outputs + k
+        a = node.l2 + np.float64(left[at] >> (layout.count_bits if at == last else 0)) * layout.units[at]
+        d = np.float64(left[k]) * layout.units[k] - outputs[0, k] * a
+        product = a * (outputs[1, k] - a)
+        # a side without weight in this output: its share of the gain is 0, not 0 / 0
+        value += d * d * outputs[1, k] / product if product > _TINY else 0.0
+    return value
+
+
+left_key = kernel(_left_key, allocates=False, inlined=True)
+
+
+def _scan_filled(sums, filled, node, layout, outputs, left, best):
+    """Do what `scan_column` does, in one loop over the bins that hold rows: vector code pays for many bins alone.
+
+    Parameters
+    ----------
+    sums : (256, W) int64
+        Zeros where no rows are; the missing ones at `MISSING_BIN`.
+    filled : (j,) int64
+        Bins that hold rows, in ascending order, but for the missing one.
+    node, layout, outputs, best
+        As of `scan_column`, whose `best` it finds to the last bit.
+    left : (W,) int64
+        Scratch.
+    """
+    last, mask, improved = layout.n_outputs + layout.n_hessians - 1, (np.int64(1) << layout.count_bits) - 1, False
+    n_missing = packed_count(sums[MISSING_BIN], layout)
+    for side in range(1 + (n_missing > 0)):
+        key, at = best[KEY], -1
+        for c in range(last + 1):
+            left[c] = side * sums[MISSING_BIN, c]
+        for j in range(filled.shape[0]):
+            for c in range(last + 1):
+                left[c] += sums[filled[j], c]
+            count = left[last] & mask
+            if count < node.fewest or count > node.most:
+                continue
+            weight = left_weight(left, count, layout)
+            if weight < node.lightest or weight > node.heaviest:
+                continue
+            value = left_key(left, weight, node, layout, outputs, key)
+            if value > key:
+                key, at = value, j
+        if at >= 0:
+            best[KEY], best[BIN] = key, filled[at]
+            best[MISSING_LEFT] = side if n_missing > 0 else UNKNOWN
+            improved = True
+    return improved
+
+
+scan_filled = kernel(_scan_filled, allocates=False, inlined=True)
+
+
+def _scan_single(sums, filled, node, layout, slope, best):
+    """Do what `scan_filled` does for a single output, whose sums stay in registers; `slope` is G / s."""
+    bits, last = layout.count_bits, layout.n_hessians
+    mask, improved = (np.int64(1) << bits) - 1, False
+    shift, move, keep, unit, heft = bits, 0, mask, layout.units[0], 1.0
+    if last > 0:
+        shift, move, keep, heft = 0, bits, np.int64(-1), layout.units[1]
+    missing = sums[MISSING_BIN]
+    n_missing = missing[last] & mask
+    for side in range(1 + (n_missing > 0)):
+        word, packed = side * missing[0], side * missing[last]
+        key, at, better = best[KEY], -1, False
+        for j in range(filled.shape[0]):
+            word += sums[filled[j], 0]
+            packed += sums[filled[j], last]
+            count, weight = packed & mask, np.float64((packed >> move) & keep) * heft
+            a = weight + node.l2
+            d = np.float64(word >> shift) * unit - slope * a
+            square, product = d * d, a * (node.hessian - weight + node.l2)
+            enough = (count >= node.fewest) & (count <= node.most)
+            legal = enough & (weight >= node.lightest) & (weight <= node.heaviest)
+            # nearly all cuts are dismissed without a division; what is as good but for the last bits is divided
+            if legal & (square > key * product * _NEARLY):
+                better |= square > best[KEY] * product
+                if square / product > key:
+                    key, at = square / product, j
+        if better & (at >= 0):
+            best[KEY], best[BIN] = key, filled[at]
+            best[MISSING_LEFT] = side if n_missing > 0 else UNKNOWN
+            improved = True
+    return improved
+
+
+scan_single = kernel(_scan_single, allocates=False, inlined=True)

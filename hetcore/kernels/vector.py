@@ -14,7 +14,7 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-__all__ = ["add_row", "ask_for_row"]
+__all__ = ["add_row", "ask_for_row", "lowest_bit"]
 
 _WORD = ir.IntType(64)
 _FOUR_WORDS = ir.VectorType(_WORD, 4)
@@ -36,6 +36,17 @@ def ask_for_row(typing_context: Any, source: Any, i: Any) -> Any:
     Nothing is checked; `i` is not negative.
     """
     return types.void(source, i), _ask
+
+
+@intrinsic
+def lowest_bit(typing_context: Any, word: Any) -> Any:
+    """Return the place of the lowest set bit of an int64 that is not 0."""
+    return types.int64(word), _lowest
+
+
+def _lowest(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    """Write LLVM's count of trailing zeros."""
+    return builder.cttz(arguments[0], ir.IntType(1)(1))
 
 
 def _ask(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:

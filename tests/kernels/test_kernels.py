@@ -6,10 +6,10 @@ import importlib
 import numpy as np
 import pytest
 
-from hetcore.kernels.histogram import build_group
+from hetcore.kernels.histogram import build_group, build_sparse, clear_sparse, subtract_sparse
 from hetcore.kernels.layout import KEY, PackedLayout, TreeParams, make_scratch
 from hetcore.kernels.packed_sums import pack_rows
-from hetcore.kernels.splitting import node_terms, scan_column
+from hetcore.kernels.splitting import node_terms, scan_column, scan_filled, scan_single
 from tests.naive import binning as naive_binning
 from tests.naive import histogram as naive_histogram
 from tests.naive import packed_sums as naive_sums
@@ -167,6 +167,39 @@ def test_best_split_of_a_column(n_outputs, n_hessians, l2, missing, limits):
     assert not found or ours[KEY] > node.floor
 
 
+@pytest.mark.parametrize("n_outputs,n_hessians", SHAPES)
+@pytest.mark.parametrize("l2", [0.0, 1.5])
+@pytest.mark.parametrize("missing", [0.0, 0.3])
+@pytest.mark.parametrize("n", [2, 7, 40])
+def test_few_rows_find_the_same_split_to_the_bit(n, missing, l2, n_outputs, n_hessians):
+    column = made_table(n, 1, 120, missing)[0]
+    for seed in range(20):
+        _, _, rows, packed, layout = packed_table(n, n_outputs, n_hessians, seed)
+        width, full = packed.shape[1], np.zeros((256, packed.shape[1]), np.int64)
+        naive_histogram.add_column(full, column, rows, packed[rows])
+        outputs, scratch = np.zeros((2, n_outputs)), make_scratch(width, n_outputs)
+        node = node_terms(packed[rows].sum(axis=0), layout, TreeParams(l2=l2), outputs)
+        expected, found = np.array([node.floor, -1, -1, -1]), np.array([node.floor, -1, -1, -1])
+        better = scan_column(full[:120], full[255], node, layout, outputs, scratch, expected)
+        n_filled = build_sparse(scratch, column, rows, packed[rows])
+        assert scratch.filled[:n_filled].tolist() == sorted(set(column[rows].tolist()))
+        assert np.array_equal(scratch.sums, full)
+        filled = scratch.filled[: n_filled - (scratch.filled[n_filled - 1] == 255)]
+        task = scratch.sums, filled, node, layout
+        assert scan_filled(*task, outputs, np.zeros(width, np.int64), found) == better
+        assert np.array_equal(found, expected)
+        if n_outputs == 1:
+            found[:] = node.floor, -1, -1, -1
+            assert scan_single(*task, outputs[0, 0], found) == better
+            assert np.array_equal(found, expected)
+        parent = full[[*range(120), 255]] + 3
+        subtract_sparse(scratch, n_filled, parent)
+        clear_sparse(scratch, n_filled)
+        assert (parent == 3).all()
+        assert not scratch.sums.any()
+        assert not scratch.marks.any()
+
+
 def test_loops_over_cuts():
     rng = np.random.default_rng(0)
     _, _, rows, packed, layout = packed_table(200, 1, 1)
@@ -176,7 +209,9 @@ def test_loops_over_cuts():
     n = agree("splitting", "filled_bins", histogram, 1, mask, bins, compare=[])
     assert n == 10
     filled = (np.arange(10) * 3).astype(np.uint8)
-    agree("splitting", "sums_at", histogram, filled, start, 1, np.zeros(10, np.int64))
+    agree("splitting", "left_words", histogram, filled, start, np.zeros((2, 256), np.int64))
+    wide = packed_table(60, 4, 1)[3]
+    agree("splitting", "left_words", wide, filled, wide[7], np.zeros((8, 256), np.int64))
     agree("splitting", "running_sums", histogram, start, 1, np.zeros(30, np.int64))
     sums, weights = np.cumsum(histogram[:, 1]), np.sort(rng.random(30)) * 60
     agree("splitting", "add_values", sums, layout.count_bits, 0.3, rng.random(30))

@@ -26,8 +26,8 @@ def running_sums(histogram, start, c, sums):
     sums[:] = start[c] + np.cumsum(histogram[:, c])
 
 
-def sums_at(histogram, bins, start, c, sums):
-    sums[:] = start[c] + np.cumsum(histogram[bins, c])
+def left_words(histogram, bins, start, words):
+    words[:, : len(bins)] = (start + np.cumsum(histogram[bins], axis=0)).T
 
 
 def filled_bins(histogram, last, mask, bins):
