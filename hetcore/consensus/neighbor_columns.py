@@ -24,7 +24,7 @@ from hetcore.consensus.recall import MEMORY, key_of
 from hetcore.data import Graph, HetData
 from hetcore.data.identity import positions
 from hetcore.data.splits import dealt_in_order
-from hetcore.kernels.csr import neighbor_sums
+from hetcore.kernels.csr import nearest_rows, neighbor_sums
 from hetcore.schema import IDS, TEXTS, Stored, array, declared, value
 from hetcore.targets import Problem
 
@@ -317,16 +317,13 @@ def _nearest(X: NDArray[np.float32], own: NDArray[np.int64], among: NDArray[np.f
         return sparse.csr_array((len(X), len(among)))
     among = among[usable].astype(np.float64)
     lengths = (among**2).sum(axis=1)
-    steps, found = STEPS_OF_DISTANCE / max(float(lengths.mean()), 1e-300), np.empty((known.size, count), np.int64)
+    scale, found = STEPS_OF_DISTANCE / max(float(lengths.mean()), 1e-300), np.empty((known.size, count), np.int64)
     for first in range(0, known.size, BLOCK):
         rows = known[first : first + BLOCK]
         some = X[rows].astype(np.float64)
-        apart = (some**2).sum(axis=1)[:, None] + lengths - 2.0 * some @ among.T
         # whole steps, and equal ones in the order of the rows: rounding, which hangs on the block, chooses nobody
-        apart = np.rint(np.clip(apart * steps, 0.0, FARTHEST)) * len(among) + np.arange(len(among))
-        here = np.flatnonzero(mine[rows] >= 0)
-        apart[here, mine[rows[here]]] = np.inf
-        found[first : first + BLOCK] = np.sort(np.argpartition(apart, count - 1, axis=1)[:, :count], axis=1)
+        given = 2.0 * some @ among.T, (some**2).sum(axis=1), lengths, mine[rows], scale, FARTHEST
+        nearest_rows(*given, found[first : first + BLOCK])
     ends[known + 1] = count
     shape = len(X), place.size - 1
     return sparse.csr_array((np.ones(found.size), usable[found].ravel(), np.cumsum(ends)), shape=shape)

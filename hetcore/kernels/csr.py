@@ -1,4 +1,5 @@
 """Sums over neighbours in a graph in CSR: `indices[indptr[i]:indptr[i + 1]]` are the neighbours of i. And over links.
+And which rows of a table are the nearest.
 
 A neighbour's values lie anywhere in memory, so that a link costs what waiting for them costs. They are kept side by
 side with the neighbour's weight, in one line of the cache, and asked for some links ahead. Measured with half a million
@@ -216,3 +217,48 @@ def _cross_products(start, end, weights, values, orders):
 
 
 cross_products = kernel(_cross_products)
+
+
+def _nearest_rows(products, own, lengths, mine, scale, farthest, found):
+    """Find the nearest of r rows to each of m rows, by Euclid's distance in whole steps, of equal ones the first.
+
+    Parameters
+    ----------
+    products : (m, r) float64
+        Twice their inner products.
+    own, lengths : (m,) and (r,) float64
+        Their squared lengths.
+    mine : (m,) int64
+        Which of the r a row is itself, or -1: none; not looked at.
+    scale, farthest : float
+        Steps in a squared distance, and the most that are told apart.
+    found : (m, k) int64
+        Receives the k nearest, in the order of the rows; k is less than r.
+    """
+    steps, held = np.empty(lengths.shape[0]), np.empty(found.shape[1])
+    for i in range(found.shape[0]):
+        # a loop of its own, which becomes vector code
+        for j in range(steps.shape[0]):
+            steps[j] = np.rint(min(max((own[i] + lengths[j] - products[i, j]) * scale, 0.0), farthest))
+        held[:] = np.inf
+        last = held.shape[0] - 1
+        for j in range(steps.shape[0]):
+            # as far as the last one held: that one came first
+            if steps[j] >= held[last] or j == mine[i]:
+                continue
+            k = last
+            while k > 0 and held[k - 1] > steps[j]:
+                held[k] = held[k - 1]
+                found[i, k] = found[i, k - 1]
+                k -= 1
+            held[k] = steps[j]
+            found[i, k] = j
+        for k in range(1, last + 1):
+            j = found[i, k]
+            while k > 0 and found[i, k - 1] > j:
+                found[i, k] = found[i, k - 1]
+                k -= 1
+            found[i, k] = j
+
+
+nearest_rows = kernel(_nearest_rows)

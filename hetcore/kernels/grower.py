@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 from hetcore.kernels.cache import kernel
-from hetcore.kernels.histogram import build_group, build_sparse, clear_sparse, store, subtract, subtract_sparse
+from hetcore.kernels.histogram import build_group, build_sparse, store, subtract, subtract_sparse
 from hetcore.kernels.layout import (
     BIN,
     BUILT,
@@ -33,7 +33,7 @@ from hetcore.kernels.layout import (
 )
 from hetcore.kernels.nodes import apply_split, may_split, new_leaf, pick, release_slot, set_built
 from hetcore.kernels.packed_sums import output_hessian, packed_value
-from hetcore.kernels.splitting import improves, node_terms, scan_filled, scan_single
+from hetcore.kernels.splitting import improves, node_terms, scan_sparse
 
 SPARSE = 4  # measured: from so many bins a row on, listing the filled ones takes less than looking at all
 WHOLE, START, SEARCH, CHOOSE, QUEUE, SPLIT, FINISH, DONE = range(8)  # phases of `grow_tree`, and the last, none
@@ -104,20 +104,15 @@ def _search_sparse(columns, rows, problem, work, scratch, terms):
         Of the node that is built and of the larger child.
     """
     wanted, follows, found = work.state[WANTED] == 1, work.state[REST] >= 0, work.found[scratch.part, 0]
-    layout, outputs, sums = problem.layout, scratch.outputs[0], scratch.sums
     for q in range(columns[0], columns[1]):
         n = build_sparse(scratch, problem.binned[problem.columns[q]], rows, work.ordered)
-        filled, better = scratch.filled[: n - (scratch.filled[n - 1] == MISSING_BIN)], False
-        if wanted and layout.n_outputs == 1:
-            better = scan_single(sums, filled, terms[0], layout, outputs[0, 0], found)
-        elif wanted:
-            better = scan_filled(sums, filled, terms[0], layout, outputs, scratch.packed[0], found)
-        if better:
-            found[COLUMN] = q
+        # first, for the search uses the words up
         if follows:
             subtract_sparse(scratch, n, work.pool[work.state[REST_SLOT], problem.offsets[q] : problem.offsets[q + 1]])
+        if wanted and scan_sparse(n, terms[0], problem.layout, scratch.outputs[0], scratch, found):
+            found[COLUMN] = q
+        if follows:
             search_rest(q, problem, work, scratch, terms[1])
-        clear_sparse(scratch, n)
 
 
 search_sparse = kernel(_search_sparse, allocates=False, inlined=True)

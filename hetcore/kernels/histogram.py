@@ -124,17 +124,22 @@ subtract = kernel(_subtract, allocates=False)
 
 
 def _build_sparse(scratch, bins, rows, ordered):
-    """Add few rows to the histogram of one column, and list the filled bins in ascending order; return how many.
+    """List the filled bins of one column over few rows, in ascending order, and their sums.
 
     Parameters
     ----------
     scratch : Scratch
-        `filled` receives them, and `sums`, zeros before, their sums, the missing rows at `MISSING_BIN`.
+        `bins` receives them, and `packed` their sums; after these those of the missing rows.
     bins : (n,) uint8
         Bins of the column.
     rows : (m,) uint32
     ordered : (m, W) int64
         Words of `rows`, in their order.
+
+    Returns
+    -------
+    int
+        How many, but for the missing one.
     """
     width, n = ordered.shape[1], 0
     for i in range(rows.shape[0]):
@@ -150,9 +155,17 @@ def _build_sparse(scratch, bins, rows, ordered):
         mark = scratch.marks[quarter]
         scratch.marks[quarter] = 0
         while mark != 0:
-            scratch.filled[n] = 64 * quarter + lowest_bit(mark)
+            b = 64 * quarter + lowest_bit(mark)
             mark &= mark - 1
+            scratch.bins[n] = b
+            for c in range(width):
+                scratch.packed[c, n] = scratch.sums[b, c]
+                scratch.sums[b, c] = 0
             n += 1
+    if scratch.bins[n - 1] == MISSING_BIN:
+        return n - 1
+    for c in range(width):
+        scratch.packed[c, n] = 0
     return n
 
 
@@ -160,22 +173,11 @@ build_sparse = kernel(_build_sparse, allocates=False, inlined=True)
 
 
 def _subtract_sparse(scratch, n, out):
-    """Do what `subtract` does with the first n filled bins; `out` (n_bins + 1, W) has the missing rows last."""
-    for j in range(n):
-        b = scratch.filled[j]
-        at = out.shape[0] - 1 if b == MISSING_BIN else b
-        for c in range(out.shape[1]):
-            out[at, c] -= scratch.sums[b, c]
+    """Do what `subtract` does with n bins listed; `out` (n_bins + 1, W) has the missing rows last."""
+    for c in range(out.shape[1]):
+        for j in range(n):
+            out[scratch.bins[j], c] -= scratch.packed[c, j]
+        out[out.shape[0] - 1, c] -= scratch.packed[c, n]
 
 
 subtract_sparse = kernel(_subtract_sparse, allocates=False)
-
-
-def _clear_sparse(scratch, n):
-    """Make the sums of the first n filled bins zeros again."""
-    for j in range(n):
-        for c in range(scratch.sums.shape[1]):
-            scratch.sums[scratch.filled[j], c] = 0
-
-
-clear_sparse = kernel(_clear_sparse, allocates=False, inlined=True)

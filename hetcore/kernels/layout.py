@@ -153,13 +153,11 @@ class Scratch(NamedTuple):
     bins : (256,) uint8
         Bins that hold rows.
     sums : (256, W) int64
-        Of one column where a node has few rows; zeros between two columns.
-    filled : (256,) int64
-        Its bins that hold rows.
+        Of one column where a node has few rows; zeros but while they are built.
     marks : (4,) int64
-        A bit for each of them; zeros between two columns.
+        A bit for each of its bins that hold rows; zeros but while they are built.
     packed : (max(W, 2), 256) int64
-        The words left of each cut.
+        The words left of each cut; of a node with few rows first those of each filled bin.
     reals : (3, 256) float64
         Hessians left of each cut; its key times a * b; a * b.
     zeros : (W,) int64
@@ -174,7 +172,6 @@ class Scratch(NamedTuple):
     flat: np.ndarray
     bins: np.ndarray
     sums: np.ndarray
-    filled: np.ndarray
     marks: np.ndarray
     packed: np.ndarray
     reals: np.ndarray
@@ -191,7 +188,6 @@ def make_scratch(width: int, n_outputs: int, part: int = 0) -> Scratch:
         histograms.reshape(GROUP, -1),
         np.empty(256, np.uint8),
         np.zeros((256, width), np.int64),
-        np.empty(256, np.int64),
         np.zeros(4, np.int64),
         np.empty((max(width, 2), 256), np.int64),
         np.empty((3, 256)),

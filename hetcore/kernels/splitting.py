@@ -20,7 +20,7 @@ from __future__ import annotations
 import numpy as np
 
 from hetcore.kernels.cache import kernel
-from hetcore.kernels.layout import BIN, KEY, MISSING_BIN, MISSING_LEFT, NodeTerms
+from hetcore.kernels.layout import BIN, KEY, MISSING_LEFT, NodeTerms
 from hetcore.kernels.packed_sums import mean_hessian, output_hessian, packed_count, packed_value
 
 UNKNOWN = 2  # `missing_left` of a split that met no missing row
@@ -243,15 +243,11 @@ def _best_cut(values, products, key):
 best_cut = kernel(_best_cut, allocates=False)
 
 
-def _scan_cuts(histogram, start, node, layout, outputs, scratch, best):
-    """Improve `best` by the cuts of one column when the words `start` (W,), its missing rows or none, go left."""
-    if not may_improve(histogram, start, node, layout, outputs, scratch, best):
-        return False
+def _scan_words(n, node, layout, outputs, scratch, best):
+    """Improve `best` by the cuts after n bins, `scratch.bins`, whose words on the left are in `scratch.packed`."""
     last, mask = layout.n_outputs + layout.n_hessians - 1, (np.int64(1) << layout.count_bits) - 1
-    n = filled_bins(histogram, last, mask, scratch.bins)
-    bins, words, weights = scratch.bins[:n], scratch.packed, scratch.reals[0, :n]
+    words, weights = scratch.packed, scratch.reals[0, :n]
     values, products = scratch.reals[1, :n], scratch.reals[2, :n]
-    left_words(histogram, bins, start, words)
     cut_weights(words, layout, weights)
     cut_products(words[last, :n], weights, mask, node, products)
     values[:] = 0.0
@@ -264,8 +260,21 @@ def _scan_cuts(histogram, start, node, layout, outputs, scratch, best):
         add_shared(words, node, layout, outputs, weights, values)
     key, at = best_cut(values, products, best[KEY])
     if at >= 0:
-        best[KEY], best[BIN] = key, bins[at]
+        best[KEY], best[BIN] = key, scratch.bins[at]
     return at >= 0
+
+
+scan_words = kernel(_scan_words, allocates=False)
+
+
+def _scan_cuts(histogram, start, node, layout, outputs, scratch, best):
+    """Improve `best` by the cuts of one column when the words `start` (W,), its missing rows or none, go left."""
+    if not may_improve(histogram, start, node, layout, outputs, scratch, best):
+        return False
+    last, mask = layout.n_outputs + layout.n_hessians - 1, (np.int64(1) << layout.count_bits) - 1
+    n = filled_bins(histogram, last, mask, scratch.bins)
+    left_words(histogram, scratch.bins[:n], start, scratch.packed)
+    return scan_words(n, node, layout, outputs, scratch, best)
 
 
 scan_cuts = kernel(_scan_cuts, allocates=False)
@@ -319,100 +328,19 @@ def _improves(histogram, missing, node, layout, outputs, scratch, best):
 improves = kernel(_improves, allocates=False, inlined=True)
 
 
-def _left_weight(left, count, layout):
-    """Return the hessians (their mean over the outputs) left of a cut, whose words are `left` (W,)."""
-    n_hessians, last, weight = layout.n_hessians, layout.n_outputs + layout.n_hessians - 1, np.float64(0.0)
-    if n_hessians == 0:
-        return np.float64(count)
-    for c in range(layout.n_outputs, last):
-        weight += np.float64(left[c]) * (layout.units[c] / n_hessians)
-    return weight + np.float64(left[last] >> layout.count_bits) * (layout.units[last] / n_hessians)
-
-
-left_weight = kernel(_left_weight, allocates=False, inlined=True)
-
-
-def _left_key(left, weight, node, layout, outputs, key):
-    """Return the key of a cut whose words are `left` (W,), or less than `key` where it is not above that."""
-    last, value = layout.n_outputs + layout.n_hessians - 1, 0.0
-    if layout.n_hessians <= 1:
-        for k in range(layout.n_outputs):
-            shift = layout.count_bits if k == last else 0
-            d = np.float64(left[k] >> shift) * layout.units[k] - outputs[0, k] * (weight + node.l2)
-            value += d * d
-        product = (weight + node.l2) * (node.hessian - weight + node.l2)
-        # nearly all cuts are dismissed without a division; what is as good but for the last bits is divided
-        return value / product if value > key * product * _NEARLY else -1.0
-    for k in range(layout.n_outputs):
-        at = layout.n_outputs + k
-        a = node.l2 + np.float64(left[at] >> (layout.count_bits if at == last else 0)) * layout.units[at]
-        d = np.float64(left[k]) * layout.units[k] - outputs[0, k] * a
-        product = a * (outputs[1, k] - a)
-        # a side without weight in this output: its share of the gain is 0, not 0 / 0
-        value += d * d * outputs[1, k] / product if product > _TINY else 0.0
-    return value
-
-
-left_key = kernel(_left_key, allocates=False, inlined=True)
-
-
-def _scan_filled(sums, filled, node, layout, outputs, left, best):
-    """Do what `scan_column` does, in one loop over the bins that hold rows: vector code pays for many bins alone.
-
-    Parameters
-    ----------
-    sums : (256, W) int64
-        Zeros where no rows are; the missing ones at `MISSING_BIN`.
-    filled : (j,) int64
-        Bins that hold rows, in ascending order, but for the missing one.
-    node, layout, outputs, best
-        As of `scan_column`, whose `best` it finds to the last bit.
-    left : (W,) int64
-        Scratch.
-    """
-    last, mask, improved = layout.n_outputs + layout.n_hessians - 1, (np.int64(1) << layout.count_bits) - 1, False
-    n_missing = packed_count(sums[MISSING_BIN], layout)
-    for side in range(1 + (n_missing > 0)):
-        key, at = best[KEY], -1
-        for c in range(last + 1):
-            left[c] = side * sums[MISSING_BIN, c]
-        for j in range(filled.shape[0]):
-            for c in range(last + 1):
-                left[c] += sums[filled[j], c]
-            count = left[last] & mask
-            if count < node.fewest or count > node.most:
-                continue
-            weight = left_weight(left, count, layout)
-            if weight < node.lightest or weight > node.heaviest:
-                continue
-            value = left_key(left, weight, node, layout, outputs, key)
-            if value > key:
-                key, at = value, j
-        if at >= 0:
-            best[KEY], best[BIN] = key, filled[at]
-            best[MISSING_LEFT] = side if n_missing > 0 else UNKNOWN
-            improved = True
-    return improved
-
-
-scan_filled = kernel(_scan_filled, allocates=False, inlined=True)
-
-
-def _scan_single(sums, filled, node, layout, slope, best):
-    """Do what `scan_filled` does for a single output, whose sums stay in registers; `slope` is G / s."""
-    bits, last = layout.count_bits, layout.n_hessians
+def _scan_single(n, n_missing, node, layout, slope, scratch, best):
+    """Do what `scan_sparse` does for a single output, whose `slope` is G / s, in one loop."""
+    words, bits, last = scratch.packed, layout.count_bits, layout.n_hessians
     mask, improved = (np.int64(1) << bits) - 1, False
     shift, move, keep, unit, heft = bits, 0, mask, layout.units[0], 1.0
     if last > 0:
         shift, move, keep, heft = 0, bits, np.int64(-1), layout.units[1]
-    missing = sums[MISSING_BIN]
-    n_missing = missing[last] & mask
     for side in range(1 + (n_missing > 0)):
-        word, packed = side * missing[0], side * missing[last]
+        word, packed = side * words[0, n], side * words[last, n]
         key, at, better = best[KEY], -1, False
-        for j in range(filled.shape[0]):
-            word += sums[filled[j], 0]
-            packed += sums[filled[j], last]
+        for j in range(n):
+            word += words[0, j]
+            packed += words[last, j]
             count, weight = packed & mask, np.float64((packed >> move) & keep) * heft
             a = weight + node.l2
             d = np.float64(word >> shift) * unit - slope * a
@@ -425,10 +353,45 @@ def _scan_single(sums, filled, node, layout, slope, best):
                 if square / product > key:
                     key, at = square / product, j
         if better & (at >= 0):
-            best[KEY], best[BIN] = key, filled[at]
+            best[KEY], best[BIN] = key, scratch.bins[at]
             best[MISSING_LEFT] = side if n_missing > 0 else UNKNOWN
             improved = True
     return improved
 
 
 scan_single = kernel(_scan_single, allocates=False, inlined=True)
+
+
+def _scan_sparse(n, node, layout, outputs, scratch, best):
+    """Do what `scan_column` does where only the filled bins are listed, see `histogram.build_sparse`; the same bits.
+
+    Parameters
+    ----------
+    n : int
+        Bins listed, but for the missing one. Their words are used up.
+    node, layout, outputs, scratch, best
+        As of `scan_column`.
+    """
+    words, last = scratch.packed, layout.n_outputs + layout.n_hessians - 1
+    n_missing = words[last, n] & ((np.int64(1) << layout.count_bits) - 1)
+    # vector code pays for several outputs alone
+    if layout.n_outputs == 1:
+        return scan_single(n, n_missing, node, layout, outputs[0, 0], scratch, best)
+    for c in range(last + 1):
+        for j in range(1, n):
+            words[c, j] += words[c, j - 1]
+    better = scan_words(n, node, layout, outputs, scratch, best)
+    if better:
+        best[MISSING_LEFT] = 0 if n_missing > 0 else UNKNOWN
+    if n_missing == 0:
+        return better
+    for c in range(last + 1):
+        for j in range(n):
+            words[c, j] += words[c, n]
+    if scan_words(n, node, layout, outputs, scratch, best):
+        best[MISSING_LEFT] = 1
+        better = True
+    return better
+
+
+scan_sparse = kernel(_scan_sparse, allocates=False, inlined=True)

@@ -6,10 +6,10 @@ import importlib
 import numpy as np
 import pytest
 
-from hetcore.kernels.histogram import build_group, build_sparse, clear_sparse, subtract_sparse
+from hetcore.kernels.histogram import build_group, build_sparse, subtract_sparse
 from hetcore.kernels.layout import KEY, PackedLayout, TreeParams, make_scratch
 from hetcore.kernels.packed_sums import pack_rows
-from hetcore.kernels.splitting import node_terms, scan_column, scan_filled, scan_single
+from hetcore.kernels.splitting import node_terms, scan_column, scan_sparse
 from tests.naive import binning as naive_binning
 from tests.naive import histogram as naive_histogram
 from tests.naive import packed_sums as naive_sums
@@ -182,22 +182,16 @@ def test_few_rows_find_the_same_split_to_the_bit(n, missing, l2, n_outputs, n_he
         expected, found = np.array([node.floor, -1, -1, -1]), np.array([node.floor, -1, -1, -1])
         better = scan_column(full[:120], full[255], node, layout, outputs, scratch, expected)
         n_filled = build_sparse(scratch, column, rows, packed[rows])
-        assert scratch.filled[:n_filled].tolist() == sorted(set(column[rows].tolist()))
-        assert np.array_equal(scratch.sums, full)
-        filled = scratch.filled[: n_filled - (scratch.filled[n_filled - 1] == 255)]
-        task = scratch.sums, filled, node, layout
-        assert scan_filled(*task, outputs, np.zeros(width, np.int64), found) == better
-        assert np.array_equal(found, expected)
-        if n_outputs == 1:
-            found[:] = node.floor, -1, -1, -1
-            assert scan_single(*task, outputs[0, 0], found) == better
-            assert np.array_equal(found, expected)
-        parent = full[[*range(120), 255]] + 3
-        subtract_sparse(scratch, n_filled, parent)
-        clear_sparse(scratch, n_filled)
-        assert (parent == 3).all()
+        bins = sorted(set(column[rows].tolist()) - {255})
+        assert scratch.bins[:n_filled].tolist() == bins
+        assert np.array_equal(scratch.packed[:width, : n_filled + 1].T, full[[*bins, 255]])
         assert not scratch.sums.any()
         assert not scratch.marks.any()
+        parent = full[[*range(120), 255]] + 3
+        subtract_sparse(scratch, n_filled, parent)
+        assert (parent == 3).all()
+        assert scan_sparse(n_filled, node, layout, outputs, scratch, found) == better
+        assert np.array_equal(found, expected)
 
 
 def test_loops_over_cuts():
