@@ -167,3 +167,16 @@ def test_rows_fall_to_their_leaves():
         ours = predictor.sort_sides(binned[0], rows, 9, missing_left, orders[0], np.zeros(40, np.uint32))
         assert ours == naive_predictor.sort_sides(binned[0], rows, 9, missing_left, orders[1], None)
         np.testing.assert_array_equal(*orders)
+
+
+@pytest.mark.parametrize("n_near", [1, 4])
+def test_the_nearest_rows_and_of_equal_ones_the_first(n_near):
+    rng = np.random.default_rng(0)
+    # whole numbers, so that many are as far
+    rows, among = rng.integers(0, 3, (30, 3)).astype(float), rng.integers(0, 3, (25, 3)).astype(float)
+    mine = np.where(rng.random(30) < 0.5, rng.integers(0, 25, 30), -1)
+    given = 2.0 * rows @ among.T, (rows**2).sum(axis=1), (among**2).sum(axis=1), mine, 10.0, 60.0
+    found, twins = np.zeros((2, 30, n_near), np.int64)
+    csr.nearest_rows(*given, found)
+    naive_csr.nearest_rows(*given, twins)
+    assert np.array_equal(found, twins)

@@ -46,3 +46,10 @@ def weigh_links(starts, place, values, graphs, shares, indptr, weighed, to_one):
 
 def cross_products(start, end, weights, values, orders):
     return np.array([(weights * values[order][start] * values[order][end]).sum() for order in orders])
+
+
+def nearest_rows(products, own, lengths, mine, scale, farthest, found):
+    apart = np.rint(np.clip((own[:, None] + lengths - products) * scale, 0.0, farthest))
+    for i in range(len(found)):
+        order = [j for j in np.argsort(apart[i], kind="stable") if j != mine[i]]
+        found[i] = sorted(order[: found.shape[1]])
