@@ -156,7 +156,7 @@ class Scratch(NamedTuple):
         Of one column where a node has few rows; zeros but while they are built.
     marks : (4,) int64
         A bit for each of its bins that hold rows; zeros but while they are built.
-    packed : (max(W, 2), 256) int64
+    packed : (max(W, 2), 264) int64
         The words left of each cut; of a node with few rows first those of each filled bin.
     reals : (3, 256) float64
         Hessians left of each cut; its key times a * b; a * b.
@@ -189,7 +189,8 @@ def make_scratch(width: int, n_outputs: int, part: int = 0) -> Scratch:
         np.empty(256, np.uint8),
         np.zeros((256, width), np.int64),
         np.zeros(4, np.int64),
-        np.empty((max(width, 2), 256), np.int64),
+        # eight more than bins: rows 2 KiB apart would all be in the same few sets of the cache
+        np.empty((max(width, 2), 256 + 8), np.int64),
         np.empty((3, 256)),
         np.zeros(width, np.int64),
         part,

@@ -120,7 +120,7 @@ filled_bins = kernel(_filled_bins, allocates=False)
 
 
 def _left_words(histogram, bins, start, words):
-    """Write to `words` (W, 256) what is left of the cuts after each of `bins` (j,); `start` (W,) is left of all."""
+    """Write to `words` (W, 264) what is left of the cuts after each of `bins` (j,); `start` (W,) is left of all."""
     width, n = histogram.shape[1], bins.shape[0]
     # four at a time, whose sums stay in registers
     whole = width - width % 4
@@ -156,7 +156,7 @@ add_values = kernel(_add_values, allocates=False)
 
 
 def _cut_weights(words, layout, weights):
-    """Write the hessians left of the cuts, whose words are `words` (W, 256), to `weights` (j,)."""
+    """Write the hessians left of the cuts, whose words are `words` (W, 264), to `weights` (j,)."""
     n, n_hessians, last = weights.shape[0], layout.n_hessians, layout.n_outputs + layout.n_hessians - 1
     mask = (np.int64(1) << layout.count_bits) - 1
     for j in range(n):
