@@ -35,7 +35,7 @@ from hetcore.kernels.nodes import apply_split, may_split, new_leaf, pick, releas
 from hetcore.kernels.packed_sums import output_hessian, packed_value
 from hetcore.kernels.splitting import improves, node_terms, scan_sparse
 
-SPARSE = 4  # measured: from so many bins a row on, listing the filled ones takes less than looking at all
+SPARSE = 3  # measured: from so many bins a row on, listing the filled ones takes less than looking at all
 WHOLE, START, SEARCH, CHOOSE, QUEUE, SPLIT, FINISH, DONE = range(8)  # phases of `grow_tree`, and the last, none
 
 

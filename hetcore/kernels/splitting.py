@@ -146,25 +146,14 @@ def _left_words(histogram, bins, start, words):
 left_words = kernel(_left_words, allocates=False)
 
 
-def _add_values(sums, shift, unit, out):
-    """Add what the words `sums` (j,) stand for to `out` (j,)."""
-    for j in range(sums.shape[0]):
-        out[j] += np.float64(sums[j] >> shift) * unit
-
-
-add_values = kernel(_add_values, allocates=False)
-
-
-def _cut_weights(words, layout, weights):
-    """Write the hessians left of the cuts, whose words are `words` (W, 264), to `weights` (j,)."""
-    n, n_hessians, last = weights.shape[0], layout.n_hessians, layout.n_outputs + layout.n_hessians - 1
+def _cut_weights(packed, layout, weights):
+    """Write the hessians left of the cuts, which all outputs share, to `weights` (j,): of the counting words (j,)."""
     mask = (np.int64(1) << layout.count_bits) - 1
-    for j in range(n):
-        weights[j] = np.float64(words[last, j] & mask) if n_hessians == 0 else 0.0
-    for c in range(layout.n_outputs, last):
-        add_values(words[c, :n], 0, layout.units[c] / n_hessians, weights)
-    if n_hessians > 0:
-        add_values(words[last, :n], layout.count_bits, layout.units[last] / n_hessians, weights)
+    for j in range(weights.shape[0]):
+        if layout.n_hessians == 0:
+            weights[j] = np.float64(packed[j] & mask)
+        else:
+            weights[j] = np.float64(packed[j] >> layout.count_bits) * layout.units[layout.n_outputs]
 
 
 cut_weights = kernel(_cut_weights, allocates=False)
@@ -202,26 +191,42 @@ def _add_shared(words, node, layout, outputs, weights, values):
 add_shared = kernel(_add_shared, allocates=False)
 
 
-def _add_quotients(sums, unit, slope, s, hessians, values):
-    """Add D_k^2 s_k / (a_k b_k) of each cut to `values` (j,), from output k's words `sums` and its a_k, `hessians`."""
-    for j in range(sums.shape[0]):
-        d = np.float64(sums[j]) * unit - slope * hessians[j]
+def _add_quotients(gradients, hessians, shift, units, share, terms, weights, values):
+    """Add D_k^2 s_k / (a_k b_k) of each cut to `values` (j,), and to `weights` (j,) the hessians' part in the mean.
+
+    Parameters
+    ----------
+    gradients, hessians : (j,) int64
+        Words of output k, its hessians above `shift` bits.
+    units : (float, float)
+        Of both.
+    share : float
+        Unit of the hessians in the mean.
+    terms : (l2, slope, s)
+        The penalty, G_k / s_k and s_k.
+    """
+    (unit, other), (l2, slope, s) = units, terms
+    for j in range(gradients.shape[0]):
+        hessian = np.float64(hessians[j] >> shift)
+        weights[j] += hessian * share
+        a = l2 + hessian * other
+        d = np.float64(gradients[j]) * unit - slope * a
         # a side without weight in this output: its share of the gain is 0, not 0 / 0
-        product = hessians[j] * (s - hessians[j])
+        product = a * (s - a)
         values[j] += d * d * s / product if product > _TINY else 0.0
 
 
 add_quotients = kernel(_add_quotients, allocates=False)
 
 
-def _add_own(words, node, layout, outputs, hessians, values):
-    """Add to `values` (j,) the quotients of all outputs, each with its own hessian; `hessians` (j,) is scratch."""
-    n, last = hessians.shape[0], layout.n_outputs + layout.n_hessians - 1
+def _add_own(words, node, layout, outputs, weights, values):
+    """Add the quotients of all outputs to `values` (j,), and the mean of the hessians that each has to `weights` (j,)."""
+    n, last = weights.shape[0], layout.n_outputs + layout.n_hessians - 1
     for k in range(layout.n_outputs):
         at = layout.n_outputs + k
-        hessians[:] = node.l2
-        add_values(words[at, :n], layout.count_bits if at == last else 0, layout.units[at], hessians)
-        add_quotients(words[k, :n], layout.units[k], outputs[0, k], outputs[1, k], hessians, values)
+        shift, units = layout.count_bits if at == last else 0, (layout.units[k], layout.units[at])
+        terms, share = (node.l2, outputs[0, k], outputs[1, k]), layout.units[at] / layout.n_hessians
+        add_quotients(words[k, :n], words[at, :n], shift, units, share, terms, weights, values)
 
 
 add_own = kernel(_add_own, allocates=False)
@@ -248,16 +253,17 @@ def _scan_words(n, node, layout, outputs, scratch, best):
     last, mask = layout.n_outputs + layout.n_hessians - 1, (np.int64(1) << layout.count_bits) - 1
     words, weights = scratch.packed, scratch.reals[0, :n]
     values, products = scratch.reals[1, :n], scratch.reals[2, :n]
-    cut_weights(words, layout, weights)
-    cut_products(words[last, :n], weights, mask, node, products)
     values[:] = 0.0
     if layout.n_hessians > 1:
+        weights[:] = 0.0
         add_own(words, node, layout, outputs, weights, values)
-        # the quotients are divided already
-        for j in range(n):
-            products[j] = 1.0 if products[j] < np.inf else np.inf
     else:
+        cut_weights(words[last, :n], layout, weights)
         add_shared(words, node, layout, outputs, weights, values)
+    cut_products(words[last, :n], weights, mask, node, products)
+    # quotients are divided already
+    for j in range(n if layout.n_hessians > 1 else 0):
+        products[j] = 1.0 if products[j] < np.inf else np.inf
     key, at = best_cut(values, products, best[KEY])
     if at >= 0:
         best[KEY], best[BIN] = key, scratch.bins[at]

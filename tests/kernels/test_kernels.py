@@ -208,9 +208,11 @@ def test_loops_over_cuts():
     agree("splitting", "left_words", wide, filled, wide[7], np.zeros((8, 256), np.int64))
     agree("splitting", "running_sums", histogram, start, 1, np.zeros(30, np.int64))
     sums, weights = np.cumsum(histogram[:, 1]), np.sort(rng.random(30)) * 60
-    agree("splitting", "add_values", sums, layout.count_bits, 0.3, rng.random(30))
+    agree("splitting", "cut_weights", sums, layout, np.zeros(30))
+    agree("splitting", "cut_weights", sums, packed_table(200, 1, 0)[-1], np.zeros(30))
     agree("splitting", "add_squares", sums, layout.count_bits, 1e-9, 0.4, 1.0, weights, rng.random(30))
-    agree("splitting", "add_quotients", sums, 1e-9, 0.4, 61.0, weights, rng.random(30))
+    task = sums, sums[::-1].copy(), layout.count_bits, (1e-9, 2e-9), 1e-9, (0.5, 0.4, 61.0)
+    agree("splitting", "add_quotients", *task, weights, rng.random(30))
     node = node_terms(packed[rows].sum(axis=0), layout, TreeParams(min_samples_leaf=9), np.zeros((2, 1)))
     agree("splitting", "cut_products", sums, weights, mask, node, np.zeros(30))
     values, products = rng.random(30), np.where(rng.random(30) < 0.3, np.inf, rng.random(30))

@@ -36,18 +36,23 @@ def filled_bins(histogram, last, mask, bins):
     return len(filled)
 
 
-def add_values(sums, shift, unit, out):
-    out += (sums // 2**shift) * unit
+def cut_weights(packed, layout, weights):
+    count, above = packed % 2**layout.count_bits, packed // 2**layout.count_bits
+    weights[:] = above * layout.units[layout.n_outputs] if layout.n_hessians else count
 
 
 def add_squares(sums, shift, unit, slope, l2, weights, values):
     values += ((sums // 2**shift) * unit - slope * (weights + l2)) ** 2
 
 
-def add_quotients(sums, unit, slope, s, hessians, values):
-    product = hessians * (s - hessians)
+def add_quotients(gradients, hessians, shift, units, share, terms, weights, values):
+    hessians = hessians // 2**shift
+    l2, slope, s = terms
+    left = l2 + hessians * units[1]
+    product = left * (s - left)
     legal = product > 1e-30
-    values[legal] += ((sums * unit - slope * hessians) ** 2 * s)[legal] / product[legal]
+    values[legal] += ((gradients * units[0] - slope * left) ** 2 * s)[legal] / product[legal]
+    weights += hessians * share
 
 
 def cut_products(sums, weights, mask, node, products):
