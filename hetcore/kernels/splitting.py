@@ -220,7 +220,7 @@ add_quotients = kernel(_add_quotients, allocates=False)
 
 
 def _add_own(words, node, layout, outputs, weights, values):
-    """Add the quotients of all outputs to `values` (j,), and the mean of the hessians that each has to `weights` (j,)."""
+    """Add the quotients of all outputs to `values` (j,), and the mean of their own hessians to `weights` (j,)."""
     n, last = weights.shape[0], layout.n_outputs + layout.n_hessians - 1
     for k in range(layout.n_outputs):
         at = layout.n_outputs + k
