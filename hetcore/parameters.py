@@ -355,7 +355,7 @@ class SeedAndThreads(Declared):
     random_state: int | None = param(0, Seed(), "Seed; an int makes a fit repeatable bit for bit, None does not.")
     n_jobs: int | None = param(
         None,
-        Whole(1).or_none("None for 1"),
+        Whole(1, also={-1: "as many as the machine has cores"}).or_none("None for 1"),
         "Threads, each for some of the views or members, with the same bits; None for 1. Consensus as printed has one, "
         "and on a cluster the workers say how many.",
     )

@@ -38,6 +38,7 @@ from hetcore.forest import Forest
 from hetcore.kernels.collective_columns import Aggregation
 from hetcore.kernels.collective_sweeps import Stages
 from hetcore.kernels.layout import MISSING_BIN
+from hetcore.kernels.threads import n_threads
 from hetcore.targets import Problem, Scale
 from hetcore.trees import TreeParams
 
@@ -249,7 +250,7 @@ class CrossFitted:
         several = self.problem.scale.n_outputs > SEVERAL
         rule = limits, p["learning_rate"], p["leaf"] == "median", *shares, self.rng_trees
         most = MOST_COLUMNS if several else None
-        return Grower(self.problem.scale, *rule, most_columns=most, n_jobs=p["n_jobs"] or 1)
+        return Grower(self.problem.scale, *rule, most_columns=most, n_jobs=n_threads(p["n_jobs"]))
 
     def _grow(self, mapper: BinMapper, own: NDArray[np.float32]) -> list[Forest]:
         """Grow the stage's trees of every view on out-of-fold columns, targets and scores."""

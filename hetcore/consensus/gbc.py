@@ -66,6 +66,7 @@ from hetcore.consensus.view_predictor import ViewModel
 from hetcore.data import HetData
 from hetcore.data.text import counted
 from hetcore.errors import MissingColumnsWarning
+from hetcore.kernels.threads import n_threads
 from hetcore.parameters import Flag, Interval, OneOf, SeedAndThreads, Slider, Whole, param
 from hetcore.registry import MemoryNeed, estimator
 from hetcore.round_scores import describe, scores_of_tables, shares
@@ -198,7 +199,7 @@ class _GBC(Tempering, BoostedEstimator):
     def _start(self, problem: Problem, executor: Executor | None = None) -> ViewBoosting | Printed:
         rng, params = np.random.default_rng(self.random_state), self.get_params(deep=False)
         if not self.as_printed:
-            executor = LocalExecutor(self.n_jobs or 1) if executor is None else executor
+            executor = LocalExecutor(n_threads(self.n_jobs)) if executor is None else executor
             return ViewBoosting.start(problem, params, rng, executor)
         # as printed has no out-of-fold loss that could choose
         params |= {name: PRINTED_AUTO for name in ("lambda0", "lambda1") if params[name] == "auto"}

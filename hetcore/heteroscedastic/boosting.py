@@ -39,7 +39,7 @@ from hetcore.heteroscedastic.forest_ensemble import (
     set_leaves,
 )
 from hetcore.heteroscedastic.objectives import Labels, Link, Numbers, Pair
-from hetcore.kernels.threads import run_each
+from hetcore.kernels.threads import n_threads, run_each
 from hetcore.trees import BinMapper, TreeParams
 
 __all__ = ["Z90", "Rounds"]
@@ -89,7 +89,7 @@ class Rounds:
         # a penalty for each row is in the gradient already
         l2 = 0.0 if penalty == "deviation_l2" and self.link.row_penalty else p[penalty] / unit
         limits = TreeParams(*sizes, 0.0, l2, 2.0 * p["min_gain"] / unit)
-        return TreeRules(limits, p["subsample"], p["column_sample"], p["n_jobs"] or 1)
+        return TreeRules(limits, p["subsample"], p["column_sample"], n_threads(p["n_jobs"]))
 
     def _start_halves(self) -> None:
         """Lines 1 and 2."""

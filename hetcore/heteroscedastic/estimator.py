@@ -16,6 +16,7 @@ from hetcore.heteroscedastic.forest_ensemble import Sample, Scores
 from hetcore.heteroscedastic.objectives import make_link
 from hetcore.heteroscedastic.predictor import DeviationModel, fitted_model
 from hetcore.heteroscedastic.rows import RowsEstimator
+from hetcore.kernels.threads import n_threads
 from hetcore.numerics import to_float32
 from hetcore.parameters import Flag, Interval, OneOf, Slider, Whole, param
 from hetcore.schema import Array, Part
@@ -146,7 +147,7 @@ class DeviationBoosting(RowsEstimator):
         used = weights > 0
         # mean weight 1, so that l2 and the rows of a leaf mean the same whatever the weights' unit
         weights, labels = weights[used] / weights[used].mean(), np.asarray(y)[used]
-        known, n_jobs = X[used], self.n_jobs or 1
+        known, n_jobs = X[used], n_threads(self.n_jobs)
         base, mapper = self._base(self._targets(labels, weights)), BinMapper().fit(known, n_jobs=n_jobs)
         train = Sample(mapper.transform(known, n_jobs), base, weights)
         validation = self._validation(eval_set, mapper)

@@ -11,7 +11,14 @@ from functools import cache
 from itertools import count
 from typing import Any
 
-__all__ = ["executor", "run_each"]
+__all__ = ["executor", "n_threads", "run_each"]
+
+
+def n_threads(n_jobs: int | None) -> int:
+    """Return how many threads `n_jobs` asks for: None is one, -1 one a core that this process may use."""
+    from joblib import cpu_count  # not before it is asked for: half of a plain import's time
+
+    return cpu_count() if n_jobs == -1 else n_jobs or 1
 
 
 @cache

@@ -16,7 +16,7 @@ from hetcore.collective import view_trees
 from hetcore.collective.estimator import Collective
 from hetcore.consensus import view_learners
 from hetcore.heteroscedastic.estimator import DeviationBoosting
-from hetcore.kernels.threads import run_each
+from hetcore.kernels.threads import n_threads, run_each
 from hetcore.registry import METHODS
 
 CLASSES = [getattr(hc, name) for name in METHODS]
@@ -83,7 +83,14 @@ def test_views_of_collective_methods_on_threads_give_the_bits_of_one(kind, most,
 def test_views_of_a_consensus_on_threads_give_the_bits_of_one(kind, monkeypatch):
     monkeypatch.setattr(view_learners, "SHARED", 0)
     data = _linked(kind)
-    _same([kind(n_iterations=3, n_jobs=n).fit(*data) for n in (None, 2, 3)])
+    _same([kind(n_iterations=3, n_jobs=n).fit(*data) for n in (None, 2, 3, -1)])
+
+
+def test_minus_one_is_a_thread_a_core(monkeypatch):
+    monkeypatch.setattr("joblib.cpu_count", lambda: 7)
+    assert [n_threads(n_jobs) for n_jobs in (None, 1, 3, -1)] == [1, 1, 3, 7]
+    with pytest.raises(hc.errors.ParameterError, match="-1 for as many as the machine has cores"):
+        hc.HGBMRegressor(n_jobs=-2).fit(np.eye(3), np.arange(3.0))
 
 
 def test_each_item_has_one_turn_and_its_place():
