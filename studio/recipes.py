@@ -39,7 +39,7 @@ from studio.readers.upload_schema import EACH, Label
 from studio.scans.parts import check_scan
 from studio.uploads import Options, Upload, read_graph, read_images, read_table
 
-__all__ = ["build", "checked", "files", "label_of", "recipe_of", "source_names"]
+__all__ = ["build", "checked", "files", "label_of", "parts", "recipe_of", "source_names"]
 
 Recipe = Mapping[str, Any]
 _PART = {"name": str, "file": str, "id": str, "column": str, "drop": list, "kinds": dict, "options": dict}
@@ -93,9 +93,13 @@ def _check_part(part: Mapping[str, Any], kind: str) -> None:
 
 def files(recipe: Recipe) -> list[str]:
     """Return the names of the files that a recipe reads, each once."""
-    parts = [*recipe.get("sources", ()), *(recipe.get("graphs") or ()), *filter(None, [recipe.get("target")])]
     # A file may be a source and the target; it is read once.
-    return list(dict.fromkeys(part["file"] for part in parts))
+    return list(dict.fromkeys(part["file"] for part in parts(recipe)))
+
+
+def parts(recipe: Recipe) -> list[Mapping[str, Any]]:
+    """Return the parts of a recipe that read files, none of an example."""
+    return [*recipe.get("sources", ()), *(recipe.get("graphs") or ()), *filter(None, [recipe.get("target")])]
 
 
 def build(recipe: Recipe, content: Callable[[str], bytes]) -> HetData:
@@ -269,8 +273,10 @@ def _as_written(upload: Upload, identifier: str) -> dict[str, Any]:
 
 
 def _as_chosen(upload: Upload) -> dict[str, Any]:
-    """Return the options that the person chose in place of guesses."""
-    chosen = {"header": upload.header, "day_first": upload.day_first}
+    """Return the options that the person chose in place of guesses, and the sheet that was read of several."""
+    # Named also where it is the guess, which is of the first sheet and may be another's after a repair.
+    sheet = next(iter(upload.sheets), None)
+    chosen = {"header": upload.header, "day_first": upload.day_first, "sheet": sheet}
     return {name: value for name, value in chosen.items() if value is not None}
 
 

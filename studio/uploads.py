@@ -102,11 +102,12 @@ class Options(NamedTuple):
 
 
 class TablePreview(NamedTuple):
-    """A table, what was guessed to read it (such as "semicolons between columns"), and what was found in it."""
+    """A table, what was guessed to read it (such as "semicolons between columns"), what was found, and its sheets."""
 
     frame: pl.DataFrame
     guesses: list[str]
     findings: list[Finding]
+    sheets: tuple[str, ...] = ()
 
 
 class GraphPreview(NamedTuple):
@@ -116,6 +117,7 @@ class GraphPreview(NamedTuple):
     guesses: list[str]
     findings: list[Finding]
     nodes: pl.DataFrame | None
+    sheets: tuple[str, ...] = ()
 
 
 def read_table(name: str, file: bytes | BinaryIO, options: Options = Options()) -> pl.DataFrame:  # noqa: B008 - immutable
@@ -146,7 +148,7 @@ def read_table(name: str, file: bytes | BinaryIO, options: Options = Options()) 
 def preview_table(name: str, file: bytes | BinaryIO, options: Options = Options()) -> TablePreview:  # noqa: B008
     """Read an uploaded table as `read_table` does, and say what was guessed and found."""
     answer, frames = _read(name, file, "table", options)
-    return TablePreview(frames[0], [*answer["guesses"]], _findings(answer))
+    return TablePreview(frames[0], [*answer["guesses"]], _findings(answer), tuple(answer["sheets"]))
 
 
 def read_graph(name: str, file: bytes | BinaryIO, options: Options = Options()) -> Graph:  # noqa: B008
@@ -182,7 +184,8 @@ def read_graph(name: str, file: bytes | BinaryIO, options: Options = Options()) 
 def preview_graph(name: str, file: bytes | BinaryIO, options: Options = Options()) -> GraphPreview:  # noqa: B008
     """Read the edges of an uploaded graph, and say what was guessed and found."""
     answer, frames = _read(name, file, "graph", options)
-    return GraphPreview(frames[0], [*answer["guesses"]], _findings(answer), frames[1] if len(frames) > 1 else None)
+    nodes = frames[1] if len(frames) > 1 else None
+    return GraphPreview(frames[0], [*answer["guesses"]], _findings(answer), nodes, tuple(answer["sheets"]))
 
 
 def read_images(name: str, file: bytes | BinaryIO) -> Source:
@@ -231,7 +234,7 @@ class Upload(NamedTuple):
     Attributes
     ----------
     name, role, digest : str
-        File name; "table", "graph", "labels" or "images"; SHA-256 of the content.
+        File name; "table", "graph", "labels" or "images"; SHA-256 of the content and of the sheet that was asked for.
     frame : polars.DataFrame
         The table, the edges, or the ids of the images ("id").
     guesses : list of str
@@ -248,6 +251,8 @@ class Upload(NamedTuple):
         Of a graph, whether it keeps which way each edge leads.
     day_first : bool or None
         As `Options` has it.
+    sheets : tuple of str
+        Of a workbook with several tables, the sheet that was read and then the others that could be.
     """
 
     name: str
@@ -261,6 +266,7 @@ class Upload(NamedTuple):
     header: bool | None = None
     directed: bool = False
     day_first: bool | None = None
+    sheets: tuple[str, ...] = ()
 
 
 # Only the last part of a path, with either slash: browsers differ in what they send.
@@ -271,7 +277,13 @@ def file_name(given: str) -> str:
 
 
 def read(
-    name: str, content: bytes, role: str | None = None, header: bool | None = None, day_first: bool | None = None
+    name: str,
+    content: bytes,
+    role: str | None = None,
+    header: bool | None = None,
+    day_first: bool | None = None,
+    *,
+    sheet: str | None = None,
 ) -> Upload:
     """Read a file in the role that the person gives it, or in the one that its name and content suggest.
 
@@ -285,46 +297,33 @@ def read(
         Whether the first row of a delimited text names the columns.
     day_first : bool, optional
         As `Options` has it.
+    sheet : str, optional
+        As `Options` has it.
 
     Raises
     ------
     DataError
         In one sentence, if it cannot be read.
     """
-    # Of the bytes, so that a file is known again whatever it was read as.
-    digest = hashlib.sha256(content).hexdigest()
+    # Of the bytes, so that a file is known again whatever it was read as; another sheet has other columns.
+    digested = hashlib.sha256(content)
+    digested.update((sheet or "").encode())
+    digest = digested.hexdigest()
     if role == "images" or (role is None and name.lower().endswith(".zip")):
         images = preview_images(name, content)
-        frame = pl.DataFrame({"id": images.ids})
-        return Upload(
-            name,
-            "images",
-            digest,
-            frame=frame,
-            guesses=images.guesses,
-            findings=images.findings,
-            kinds={},
-            pixels=images.pixels,
-        )
+        frame, more = pl.DataFrame({"id": images.ids}), {"guesses": images.guesses, "findings": images.findings}
+        return Upload(name, "images", digest, frame=frame, kinds={}, pixels=images.pixels, **more)
     if role == "graph" or (role is None and _graph_by_name(name, content)):
-        graph = preview_graph(name, content, Options(header=header))
-        return Upload(
-            name,
-            "graph",
-            digest,
-            frame=graph.edges,
-            guesses=graph.guesses,
-            findings=graph.findings,
-            kinds={},
-            header=header,
-        )
-    table = preview_table(name, content, Options(header=header, day_first=day_first))
+        graph = preview_graph(name, content, Options(header=header, sheet=sheet))
+        more = {"guesses": graph.guesses, "findings": graph.findings, "sheets": graph.sheets}
+        return Upload(name, "graph", digest, frame=graph.edges, kinds={}, header=header, **more)
+    table = preview_table(name, content, Options(header=header, day_first=day_first, sheet=sheet))
     # Read as a table first, for only its columns tell; then again as what it is.
     if role is None and _edges_by_columns(name, table.frame):
-        return read(name, content, "graph", header)
+        return read(name, content, "graph", header, sheet=sheet)
     role = role or ("labels" if _labels_by_name(name, table.frame) else "table")
     kinds = _kinds(table.frame)
-    more = {"kinds": kinds, "header": header, "day_first": day_first}
+    more = {"kinds": kinds, "header": header, "day_first": day_first, "sheets": table.sheets}
     return Upload(name, role, digest, table.frame, table.guesses, findings=table.findings, **more)
 
 

@@ -8,7 +8,7 @@ import re
 import zipfile
 from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import fastexcel
@@ -47,6 +47,7 @@ _MERGED = re.compile(rb'<(?:\w+:)?mergeCell\s[^>]*?ref=["\']([A-Za-z]+)(\d+):([A
 _HIDDEN = re.compile(rb'<(?:\w+:)?(?:row|col)\s(?=[^>]*\bhidden=["\'](?:1|true)["\'])[^>]*>')
 _DAMAGED = "{} is a damaged or encrypted workbook: save it anew as XLSX or CSV."
 _CHUNK = 2**20
+_TABLE, _NO_TABLE, _HIDDEN_SHEET = "table", "no table", "hidden"
 # A cell's beginning is far shorter, so that none is missed where two chunks meet.
 _OVERLAP = 200
 
@@ -88,7 +89,8 @@ def read(name: str, content: bytes, options: Mapping[str, Any]) -> ParsedTable:
     marks = _check_archive(name, content)
     try:
         book = fastexcel.read_excel(content)
-        sheet, rows, numbers = _chosen(name, book, options.get("sheet"))
+        looks = _looks(book)
+        sheet, rows, numbers = _chosen(name, book, looks, options.get("sheet"))
     except fastexcel.FastExcelError:
         raise DataError(_DAMAGED.format(name)) from None
     skipped = _above(rows)
@@ -105,12 +107,14 @@ def read(name: str, content: bytes, options: Mapping[str, Any]) -> ParsedTable:
         raise DataError(f"{name} has one column, but an id column and at least one more are needed.")
     guesses = ["XLSX", *([] if header else ["no header: columns are numbered"])]
     guesses += [f"{counted(skipped, 'line')} above the table left out"] if skipped else []
-    findings = (findings if header else []) + _other_sheets(book, sheet)
+    sheets = (sheet, *(other for other, look in looks.items() if look == _TABLE and other != sheet))
+    findings = (findings if header else []) + _other_sheets(looks, sheet, sheets[1:])
     read = [each for member, each in marks.items() if member in _members_of(content, book, sheet)]
     findings += _odd_cells(sum((each.odd for each in marks.values()), Counter()))
     frame, rounded = _rounded(frame, {text for each in read for text in each.rounded})
     findings += rounded
-    return ParsedTable(frame, guesses, findings + _merged_cells(read, numbers) + _hidden_parts(read, numbers))
+    findings += _merged_cells(read, numbers) + _hidden_parts(read, numbers)
+    return ParsedTable(frame, guesses, findings, sheets=sheets if len(sheets) > 1 else ())
 
 
 def _check_archive(name: str, content: bytes) -> dict[str, _Marks]:
@@ -184,13 +188,15 @@ def _column_number(letters: bytes) -> int:
     return number
 
 
-def _chosen(name: str, book: Any, wanted: str | None) -> tuple[str, pl.DataFrame, pl.Series]:
+def _chosen(
+    name: str, book: Any, looks: Mapping[str, str], wanted: str | None
+) -> tuple[str, pl.DataFrame, pl.Series]:
     """Return the name of the sheet that is read, its rows that are not empty, and their numbers in the sheet from 1."""
     if wanted is not None and wanted not in book.sheet_names:
         there = ", ".join(shown(sheet, 20) for sheet in book.sheet_names)
         raise DataError(f"{name} has no sheet {shown(wanted)!r}: choose one of {there:.100}.")
     found = None
-    for sheet in [wanted] if wanted is not None else _seen_first(book):
+    for sheet in [wanted] if wanted is not None else _seen_first(looks):
         # As text, so that the same rules as for CSV decide what is a number, a date or an id.
         # From the first row of the sheet, so that a place is a row's number.
         rows = book.load_sheet(
@@ -211,14 +217,20 @@ def _chosen(name: str, book: Any, wanted: str | None) -> tuple[str, pl.DataFrame
     raise DataError(f"{name} has no sheet with cells in it: choose a workbook with a table.")
 
 
-def _seen_first(book: Any) -> list[str]:
+def _looks(book: Any) -> dict[str, str]:
+    """Return of each sheet whether it is hidden, has a table (near its beginning a row of several cells), or none."""
+    looks = {}
+    for name in book.sheet_names:
+        sheet = book.load_sheet(name, header_row=None, n_rows=200, dtypes="string", skip_rows=0)
+        several = any(sum(cell is not None for cell in row) > 1 for row in sheet.to_polars().iter_rows())
+        looks[name] = _HIDDEN_SHEET if sheet.visible != "visible" else _TABLE if several else _NO_TABLE
+    return looks
+
+
+def _seen_first(looks: Mapping[str, str]) -> list[str]:
     """Return the names of the sheets, those that the person does not see last."""
     # Hidden sheets often hold lists for menus; sorted is stable, so that the others keep their order.
-    return sorted(book.sheet_names, key=lambda sheet: _is_hidden(book, sheet))
-
-
-def _is_hidden(book: Any, sheet: str) -> bool:
-    return book.load_sheet(sheet, header_row=None, n_rows=0, dtypes="string").visible != "visible"
+    return sorted(looks, key=lambda sheet: looks[sheet] == _HIDDEN_SHEET)
 
 
 def _above(rows: pl.DataFrame) -> int:
@@ -307,11 +319,12 @@ def _odd_cells(cells: Counter[str]) -> list[Finding]:
     return [Finding(kind, "", cells[kind], f"{text}: taken as missing") for kind, text in texts.items()]
 
 
-def _other_sheets(book: Any, sheet: str) -> list[Finding]:
-    others = [other for other in book.sheet_names if other != sheet]
-    cure = "save each as a file of its own to use it"
+def _other_sheets(looks: Mapping[str, str], sheet: str, tables: Sequence[str]) -> list[Finding]:
+    """Report the sheets that are not read, of which `tables` may be chosen, and those that the person does not see."""
+    others = [other for other in looks if other != sheet]
+    cure = "choose another, or use it too" if tables else "no other has a table that is seen"
     text = f"{counted(len(others), 'more sheet')} left out: {shown(sheet)!r} was read; {cure}"
     found = [Finding("other_sheet", "", len(others), text, tuple(others))] if others else []
-    hidden = [other for other in book.sheet_names if _is_hidden(book, other)]
+    hidden = [other for other, look in looks.items() if look == _HIDDEN_SHEET]
     text = f"{counted(len(hidden), 'hidden sheet')}{', of which one was read' if sheet in hidden else ''}"
     return found + ([Finding("hidden_sheet", "", len(hidden), text, tuple(hidden))] if hidden else [])

@@ -51,7 +51,7 @@ def edges_of_table(name: str, table: ParsedTable, options: Mapping[str, Any]) ->
         findings.append(Finding("unused_column", "", len(left_out), text, tuple(left_out)))
     listed = pl.DataFrame(edges)
     findings += _direction(frame.select(left_out), listed)
-    return ParsedGraph(limited(name, listed), guesses, findings)
+    return ParsedGraph(limited(name, listed), guesses, findings, sheets=table.sheets)
 
 
 def _direction(rest: pl.DataFrame, edges: pl.DataFrame) -> list[Finding]:

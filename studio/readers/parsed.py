@@ -35,12 +35,15 @@ class ParsedTable(NamedTuple):
         What was renamed, left out or is worth a look.
     delimiter : str
         What stands between columns, empty for formats that have no such thing.
+    sheets : tuple of str
+        Of a workbook with several tables, the sheet that was read and then the others that could be.
     """
 
     frame: pl.DataFrame
     guesses: list[str]
     findings: list[Finding]
     delimiter: str = ""
+    sheets: tuple[str, ...] = ()
 
 
 class ParsedGraph(NamedTuple):
@@ -50,6 +53,7 @@ class ParsedGraph(NamedTuple):
     guesses: list[str]
     findings: list[Finding]
     nodes: pl.DataFrame | None = None
+    sheets: tuple[str, ...] = ()
 
 
 class ParsedImages(NamedTuple):

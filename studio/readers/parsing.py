@@ -7,7 +7,7 @@ A format is known by what stands in the file, then by its name. Nothing here is 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import polars as pl
@@ -54,7 +54,7 @@ def parse(name: str, want: str, options: Mapping[str, Any], content: bytes) -> t
     Returns
     -------
     words : dict
-        "guesses" (list of str) and "findings" (lists of a Finding's fields), JSON-able.
+        "guesses" (list of str), "findings" (lists of a Finding's fields) and "sheets" (list of str), JSON-able.
     blocks : list of bytes
         Arrow streams: the table; or the edges and, where the file has them, the nodes; or "id" and "pixels" of images,
         whose (height, width, channels) is "shape" in the words.
@@ -69,14 +69,14 @@ def parse(name: str, want: str, options: Mapping[str, Any], content: bytes) -> t
     file_format = recognised(name, want, content)
     if want == "table":
         table = typed(_table(name, file_format, content, options), options)
-        return _described(table.guesses, table.findings), [to_stream(table.frame)]
+        return _described(table.guesses, table.findings, table.sheets), [to_stream(table.frame)]
     graph = (
         _GRAPHS[file_format](name, content, options)
         if file_format in _GRAPHS
         else _edge_list(name, file_format, content, options)
     )
     frames = [graph.edges] if graph.nodes is None else [graph.edges, graph.nodes]
-    return _described(graph.guesses, graph.findings), [to_stream(frame) for frame in frames]
+    return _described(graph.guesses, graph.findings, graph.sheets), [to_stream(frame) for frame in frames]
 
 
 def _images(name: str, content: bytes) -> tuple[dict[str, Any], list[bytes]]:
@@ -106,8 +106,9 @@ def _edge_list(name: str, file_format: str, content: bytes, options: Mapping[str
     return graphs.edges_of_table(name, table, options)
 
 
-def _described(guesses: list[str], findings: list[Finding]) -> dict[str, Any]:
-    return {"guesses": guesses, "findings": [[f.kind, f.where, f.count, f.message, list(f.examples)] for f in findings]}
+def _described(guesses: list[str], findings: list[Finding], sheets: Sequence[str] = ()) -> dict[str, Any]:
+    found = [[f.kind, f.where, f.count, f.message, list(f.examples)] for f in findings]
+    return {"guesses": guesses, "findings": found, "sheets": list(sheets)}
 
 
 def why_not(name: str, error: BaseException) -> str:

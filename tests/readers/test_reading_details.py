@@ -88,6 +88,7 @@ def test_a_sheet_that_is_seen_goes_before_a_hidden_one_and_hidden_ones_are_named
     assert found.count == 2 and found.examples == ("Secret", "Deep") and "read" not in found.message
     preview_of = preview_table("a.xlsx", content, Options(sheet="Secret"))
     assert preview_of.frame["x"].to_list() == [1]
+    assert preview.sheets == () and preview_of.sheets == ("Secret", "Shown")
     assert "of which one was read" in next(f.message for f in preview_of.findings if f.kind == "hidden_sheet")
     assert not [f for f in preview_table("b.xlsx", workbook(("One", "visible", "1"))).findings if "hidden" in f.kind]
 

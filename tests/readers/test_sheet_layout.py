@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from studio.uploads import Options, preview_table
+from studio.uploads import Options, preview_graph, preview_table
 from tests.hostile.making import MAIN, sheet, workbook
 
 SALES = [["id", "region", "sales"], *([f"s{k}", "North" if k < 3 else "South", k + 0.5] for k in range(6))]
@@ -77,3 +77,13 @@ def test_what_another_sheet_hides_or_merges_is_not_reported():
     assert [each.kind for each in preview_table("a.xlsx", content).findings] == ["other_sheet"]
     kinds = [each.kind for each in preview_table("a.xlsx", content, Options(sheet="T")).findings]
     assert kinds == ["other_sheet", "merged_cell", "hidden_part"]
+
+
+def test_sheets_that_may_be_chosen_have_a_table_and_are_seen():
+    """The one that is read comes first; an empty sheet is not offered."""
+    empty = f'<worksheet xmlns="{MAIN}"><sheetData/></worksheet>'
+    book = workbook(sheet([["id", "x"], ["a", 1]]), sheets=4, extra={"xl/worksheets/sheet2.xml": empty})
+    assert preview_table("a.xlsx", book).sheets == ("S", "U", "V")
+    assert preview_table("a.xlsx", book, Options(sheet="V")).sheets == ("V", "S", "U")
+    assert preview_graph("a.xlsx", book).sheets == ("S", "U", "V")
+    assert preview_table("a.xlsx", workbook(sheet([["id", "x"], ["a", 1]]))).sheets == ()

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from itertools import chain, count
+from pathlib import PurePosixPath
 from typing import Any
 
 import polars as pl
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from hetcore.data import HetData
 from hetcore.data.kinds import KINDS
@@ -29,6 +32,7 @@ UPLOADER = "uploader"
 EMPTIED = "uploader emptied"
 """In the session: how often other files than those that it names came into hand, and it began anew."""
 SHOWN_COLUMNS = 30
+MOST_SHEETS = 6
 ROLE_WORDS = {"table": "a table", "graph": "a graph", "labels": "labels only", "images": "images"}
 TASK_WORDS = {"classification": "classes", "regression": "numbers"}
 NO_LABELS = "no labels"
@@ -45,7 +49,8 @@ def upload_panel() -> None:
     for sentence in st.session_state.get("refused", {}).values():
         st.error(escape(sentence))
     files = session.files_in_hand()
-    edges = upload_schema.edge_lists([_read(name, content, None) for name, content in files.items()])
+    first = {name: _of_sheet(name, content) for name, content in files.items()}
+    edges = upload_schema.edge_lists([upload for upload in first.values() if isinstance(upload, Upload)])
     uploads = [upload for name, content in files.items() if (upload := _file(name, content, edges.get(name)))]
     if not uploads:
         st.caption("One row an instance, one column its id: the same ids in every table. A graph is a list of edges.")
@@ -86,14 +91,41 @@ def _take(name: str, content: bytes) -> None:
 
 
 def _read(
-    name: str, content: bytes, role: str | None, header: bool | None = None, day_first: bool | None = None
+    name: str,
+    content: bytes,
+    role: str | None,
+    header: bool | None = None,
+    day_first: bool | None = None,
+    *,
+    sheet: str | None = None,
 ) -> Upload:
     """Read a file once for each role and what is said of it."""
-    kept, how = st.session_state.setdefault("previews", {}), (name, role, header, day_first)
+    kept, how = st.session_state.setdefault("previews", {}), (name, role, header, day_first, sheet)
     known = kept.get(how)
     if known is None or known[0] is not content:
-        kept[how] = known = (content, read(name, content, role, header, day_first))
+        kept[how] = known = (content, read(name, content, role, header, day_first, sheet=sheet))
     return known[1]
+
+
+def _of_sheet(name: str, content: bytes) -> Upload | DataError:
+    """Read a file as it suggests, of a workbook the chosen sheet; return why not where that one can't be read."""
+    try:
+        return _read(name, content, None, sheet=_sheet(name, content))
+    except DataError as error:
+        return error
+
+
+def _sheet(name: str, content: bytes) -> str | None:
+    """Return the sheet of a workbook that the person chose now, or when the data in use were put together."""
+    now = session.current()
+    recipe = now.recipe if (now.files or {}).get(name) == content else {}
+    used = next((sheet for part in recipes.parts(recipe) if part["file"] == name and (sheet := _named(part))), None)
+    sheet = st.session_state.setdefault("chosen", {}).get(f"sheet {name}", used)
+    return sheet if sheet in _read(name, content, None).sheets else None
+
+
+def _named(part: Mapping[str, Any]) -> str | None:
+    return part.get("options", {}).get("sheet")
 
 
 def _choice(label: str, options: Sequence[Any], guess: Any, key: str, **more: Any) -> Any:
@@ -117,31 +149,65 @@ def _file(name: str, content: bytes, edges: bool | None) -> Upload | None:
     edges : bool or None
         Whether it has a header, of a table that holds edges by its ids; None of any other.
     """
-    guessed = _read(name, content, None)
+    guessed = _of_sheet(name, content)
     with st.container(border=True):
         title, first, switch, remove = st.columns([4, 2, 2, 1], vertical_alignment="bottom")
+        remove.button("Remove", key=f"remove {name}", on_click=session.forget_file, args=(name,), width="stretch")
+        sheet = _with_sheet(name, content)
+        if isinstance(guessed, DataError):
+            return _unread(title, name, guessed)
         with switch:
             guess = guessed.role if edges is None else "graph"
             role = _choice(
                 "Use as", ROLES, guess, f"role {name}", format_func=ROLE_WORDS.get,
                 help="Guessed from the file's name and columns, and from ids of the other files.",
             )  # fmt: skip
-        remove.button("Remove", key=f"remove {name}", on_click=session.forget_file, args=(name,), width="stretch")
         try:
             known = edges if role == "graph" else None
-            upload = guessed if role == guessed.role and known is None else _read(name, content, role, known)
+            as_it_is = role == guessed.role and known is None
+            upload = guessed if as_it_is else _read(name, content, role, known, sheet=sheet)
             with first:
                 upload = _with_header(name, content, upload)
         except DataError as error:
-            title.markdown(f"**{escape(name)}**")
-            st.error(escape(explained(error)))
-            return None
+            return _unread(title, name, error)
         title.markdown(f"**{escape(name)}** · {_size(upload)}")
         if upload.role == "graph":
             upload = _with_direction(upload)
         upload = _with_dates(content, upload)
         _preview(upload)
     return upload
+
+
+def _unread(title: DeltaGenerator, name: str, error: DataError) -> None:
+    title.markdown(f"**{escape(name)}**")
+    st.error(escape(explained(error)))
+
+
+def _with_sheet(name: str, content: bytes) -> str | None:
+    """Let the person say which sheet of a workbook is read, where several have a table, and use others beside it."""
+    sheets = _read(name, content, None).sheets
+    if not sheets:
+        return None
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        sheet = _choice("Sheet", sheets, _sheet(name, content) or sheets[0], f"sheet {name}", width=320)
+        # The same bytes under another name, so that it is a file as any other from here on.
+        twins = {each: _sheet(each, twin) for each, twin in session.files_in_hand().items() if twin == content}
+        twins = {each: chosen or sheets[0] for each, chosen in twins.items()}
+        rest = [other for other in sheets if other not in twins.values()] if name == next(iter(twins)) else []
+        for other in rest[:MOST_SHEETS]:
+            st.button(f"Use {escape(other)} too", key=f"add {name} {other}", on_click=_add_sheet, args=(name, other))
+    return sheet
+
+
+def _add_sheet(name: str, sheet: str) -> None:
+    """Take a workbook once more, under a name with the sheet in it, for that sheet."""
+    files, path = session.files_in_hand(), PurePosixPath(name)
+    # Short enough that the number is not cut off: a name is of 120 signs at most.
+    stem = f"{path.stem[:40]} {sheet[:40]}"
+    named = (file_name(f"{stem}{number}{path.suffix}") for number in chain([""], map(" {}".format, count(2))))
+    twin = next(each for each in named if each not in files)
+    st.session_state["chosen"][f"sheet {twin}"] = sheet
+    session.keep_file(twin, files[name])
 
 
 def _with_direction(upload: Upload) -> Upload:
@@ -159,7 +225,10 @@ def _with_dates(content: bytes, upload: Upload) -> Upload:
         return upload
     key = f"dates {upload.name} {upload.role}"
     choice = _choice("Dates such as 3/4/2015 are", [*DATES], None, key, format_func=DATES.get, width=320)
-    return upload if choice is None else _read(upload.name, content, upload.role, upload.header, choice)
+    if choice is None:
+        return upload
+    sheet = next(iter(upload.sheets), None)
+    return _read(upload.name, content, upload.role, upload.header, choice, sheet=sheet)
 
 
 def _with_header(name: str, content: bytes, upload: Upload) -> Upload:
