@@ -9,6 +9,7 @@ from typing import NamedTuple
 import polars as pl
 
 from datasets._fetch import RemoteFile, cache_folder
+from datasets._sizes import BYTES
 from hetcore.data import HetData
 
 __all__ = ["Dataset", "Frames", "assemble"]
@@ -72,6 +73,11 @@ class Dataset:
     def is_here(self) -> bool:
         """Whether it can be loaded without a network: its files, if it has some, were downloaded before."""
         return all((cache_folder() / file.name).is_file() for file in self.files)
+
+    @property
+    def size(self) -> int:
+        """Bytes of its files, 0 without any."""
+        return BYTES[self.name] if self.files else 0
 
 
 def assemble(frames: Frames) -> HetData:

@@ -61,8 +61,11 @@ def described(name: str) -> str:
 
 def card(name: str) -> str:
     """Return what stands below an example's title: its picture, its story, and whether it is on this machine."""
-    place = "" if datasets.info(name).is_here else " :material/cloud_download: Needs a download."
-    return f"{image(SHAPES[name])}  \n{escape(datasets.info(name).story)}{place}"
+    about = datasets.info(name)
+    # A tenth at least, for a file is never of 0.0 MB.
+    size = f"{about.size / 1e6:.0f}" if about.size >= 1e6 else f"{max(about.size / 1e6, 0.1):.1f}"
+    place = ":material/check: here" if about.is_here else f":material/cloud_download: download, {size} MB"
+    return f"{image(SHAPES[name])}  \n{escape(about.story)} {place}"
 
 
 uploads.warm_up()

@@ -101,13 +101,15 @@ def test_examples_are_found_by_a_word_and_say_what_has_to_be_downloaded(page, mo
     page.text_input(key="example_search").set_value("  FILMS ").run()
     assert 0 < len(page.radio[0].options) < 8
     captions = dict(zip(page.radio[0].options, page.radio[0].proto.captions))
-    assert all("Needs a download" in captions[plain] for plain in captions if "revenue" in plain.lower())
+    (revenue,) = [card for title, card in captions.items() if "revenue" in title.lower()]
+    assert revenue.endswith(":material/cloud_download: download, 3 MB")
     page.text_input(key="example_search").set_value("nothing like it").run()
     assert errors(page) == [] and not page.radio
     page.text_input(key="example_search").set_value("digit").run()
     captions = dict(zip(page.radio[0].options, page.radio[0].proto.captions))
     card = captions["Digit images, seven views"]
-    assert "Needs a download" not in card and card.startswith("![5 tables, 2 graphs, 10 classes](data:image/svg+xml")
+    assert card.endswith(":material/check: here")
+    assert card.startswith("![5 tables, 2 graphs, 10 classes](data:image/svg+xml")
 
 
 def test_an_example_of_no_such_name_is_answered_by_the_opening_one():

@@ -40,6 +40,12 @@ def test_the_opening_example_comes_first_and_needs_no_network():
     assert datasets.info("digits_views").files == ()
 
 
+@pytest.mark.parametrize("name", [pytest.param(name, marks=needs(name)) for name in DOWNLOADED])
+def test_the_size_of_a_download_is_that_of_its_files(name):
+    files = datasets.info(name).files
+    assert datasets.info(name).size == sum((REAL / file.name).stat().st_size for file in files)
+
+
 @pytest.mark.parametrize("name", datasets.names())
 def test_every_entry_tells_what_a_user_must_know(name):
     entry = datasets.info(name)
