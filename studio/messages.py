@@ -23,7 +23,9 @@ WRITTEN_OUT = 1e9
 _HYPHEN = re.compile(r"(?<![\w.])-(?=\d)")
 """Before a number, and not within a name or a range."""
 
-_MARKUP = re.compile(r"([\\`*_{}\[\]()#+\-.!|<>~$:&^=@])")
+# A screen reader hears the label of a control as Markdown is written, so that no more is escaped than has to be.
+_MARKUP = re.compile(r"(?!(?<=[^\W_])[_.\-](?=[^\W_]))([\\`*_{}\[\]()#+\-.!|<>~$:&^=@])")
+"""What may be markup: not an underscore, a dot or a hyphen between two letters or digits, as in kar_04 and 1.5."""
 _LINK = re.compile(r"(?<=:)(?=//)|(?<=www)(?=\.)|(?<=@)(?=\w)", re.IGNORECASE)
 """Where an invisible word joiner keeps an address from becoming a link, which it becomes whatever is escaped."""
 _HIDDEN = re.compile("[\x00-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")

@@ -81,8 +81,12 @@ def _used(project):
 
 
 TEXTS = [
-    ("![x](http://a.b/i.png)", "\\!\\[x\\]\\(http\\:\u2060//a\\.b/i\\.png\\)"),
-    ("www.a.b me@a.b", "www\u2060\\.a\\.b me\\@\u2060a\\.b"),
+    ("![x](http://a.b/i.png)", "\\!\\[x\\]\\(http\\:\u2060//a.b/i.png\\)"),
+    ("www.a.b me@a.b", "www\u2060\\.a.b me\\@\u2060a.b"),
+    ("kar_04 mfeat-fou.csv 1.5", "kar_04 mfeat-fou.csv 1.5"),
+    ("_a_ a__b__c a_ _b", r"\_a\_ a\_\_b\_\_c a\_ \_b"),
+    ("1. a - b --- -1 a--b .c", r"1\. a \- b \-\-\- \-1 a\-\-b \.c"),
+    ("a\u200b_b ü_ß", "a\u200b\\_b ü_ß"),
     ("a\u202eb\x00\u2066c", "a\ufffdb\ufffd\ufffdc"),
     ("two\nlines\tand  spaces", "two lines and spaces"),
     ("<b> $x$ :red[y]", r"\<b\> \$x\$ \:red\[y\]"),
