@@ -74,7 +74,7 @@ def test_training_shows_error_weights_and_what_to_take_away(page):
     assert float(metrics["Error, held out"].rstrip("%")) < 5
     assert not page.get("download_button")  # made when the tab opens
     text = _words(page)
-    assert r"What one would do without consensus: **SVM on all tables joined\: 50\.0%**" in text
+    assert r"What one would do without consensus: **SVM on all tables joined\: 50.0%**" in text
     assert "Consensus pays" in text or "3 folds of the known labels alone" in text
     line = page.session_state["drawn"]["error"]["data"][-1]
     assert line["name"] == "without" and line["y"] == [0.5, 0.5]

@@ -370,9 +370,9 @@ def test_a_list_of_ids_is_taken_for_a_graph_and_its_first_row_can_be_switched(pa
     assert page.selectbox(key="role pairs.csv").value == "graph"
     first = page.selectbox(key="first row pairs.csv graph")
     assert first.value is True
-    assert "pairs\\.csv** · 39 edges" in " ".join(each.value for each in page.markdown)
+    assert "pairs.csv** · 39 edges" in " ".join(each.value for each in page.markdown)
     first.set_value(False).run()
-    assert "pairs\\.csv** · 40 edges" in " ".join(each.value for each in page.markdown)
+    assert "pairs.csv** · 40 edges" in " ".join(each.value for each in page.markdown)
 
 
 def test_that_nothing_can_be_trained_is_reported_before_the_data_are_used(page):

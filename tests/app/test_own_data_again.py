@@ -124,7 +124,7 @@ def test_new_rows_are_predicted_by_the_model_that_came_back(trained):
     for tab in ("Map", "New rows"):
         app.session_state["after"] = tab
         app.run()
-    assert any(text.value == r"Given before: new\.csv." for text in app.markdown)
+    assert any(text.value == "Given before: new.csv." for text in app.markdown)
     assert list(app.dataframe[0].value["id"]) == ["new one", "new two"]
     app.button(key="forget new rows").click().run()
     assert not app.dataframe and any(each.value.startswith("Upload rows with") for each in app.caption)
