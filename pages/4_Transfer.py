@@ -207,11 +207,18 @@ def page() -> None:
         choice, methods, possible = controls()
     with main:
         able = usable(choice, methods)
+        trainings = st.container()
+        # It has runs of its own, which go on beside the trainings and outlive them.
+        measured = details("measured")
     # A choice that can't be trained has no settings; the buttons are drawn all the same, and are pale.
     settings = transfer.settings(data, choice, methods, session.operations()) if able else {}
+    with measured:
+        st.divider()
+        # Before the buttons, which write all controls to the address and hide what is not presented.
+        MeasuredCurve(current.data, current.title, owner).draw(settings, choice.target, possible)
     with bar:
         live.controls(settings, able)
-    with main:
+    with trainings:
         if live.runs:
             ended = {} if live.busy else finished()
             if ended:
@@ -224,12 +231,8 @@ def page() -> None:
                 after(ended)
         else:
             st.info("Press Train: accuracy and the mass of each source move while the methods train.")
-        # It has runs of its own, which go on beside the trainings and outlive them.
-        with details("measured"):
-            st.divider()
-            MeasuredCurve(current.data, current.title, owner).draw(settings, choice.target, possible)
-        with st.expander("What do the words mean?", expanded=not live.runs):
-            explain()
+    with main, st.expander("What do the words mean?", expanded=not live.runs):
+        explain()
 
 
 if reason := why_not(data):

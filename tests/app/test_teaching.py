@@ -43,6 +43,15 @@ def test_a_word_that_is_no_control_is_named_and_hides_nothing_alone(words, known
     assert all("nonsense" in each and "<b>" not in each for each in messages)
 
 
+def test_a_control_that_stands_below_the_charts_is_presented_alone_at_once():
+    """It was drawn after the page had looked which controls there are: all were shown until the next click."""
+    page = _open("pages/4_Transfer.py", data="planted_domains", present="draws")
+    assert not page.exception and not page.warning and page.button(key="leave presenter")
+    (style,) = [each.proto.body for each in page.get("html") if ".st-key-share-link" in each.proto.body]
+    hidden = style[style.rindex("}", 0, style.rindex("{")) :]
+    assert ".st-key-eta" in hidden and ".st-key-draws" not in hidden
+
+
 CONTROLS = {
     "2_Consensus": "planted", "3_Collective": "autocorrelated", "4_Transfer": "planted_domains",
     "5_Noise": "planted_flips", "6_Two_learners": "digits_views", "8_Playground": "planted",
