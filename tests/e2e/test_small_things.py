@@ -28,6 +28,26 @@ def test_the_menu_closes_behind_who_goes_to_a_page_on_a_phone(studio_url, page):
         expect(menu).to_have_attribute("data-collapsed", "true")
 
 
+def test_the_menu_is_closed_on_a_phone_that_lies_on_its_side(studio_url, page):
+    page.set_viewport_size({"width": 800, "height": 400})
+    page.goto(f"{studio_url}/Data")
+    menu = page.get_by_test_id("stSidebar")
+    expect(menu).to_have_attribute("data-collapsed", "true")
+    page.get_by_test_id("stExpandSidebarButton").click()
+    expect(menu).to_have_attribute("data-collapsed", "false")
+    idle(page)
+    expect(menu).to_have_attribute("data-collapsed", "false")
+
+
+def test_who_trains_from_home_by_the_keyboard_is_at_the_button_after_it(studio_url, page):
+    page.goto(studio_url)
+    idle(page)
+    page.get_by_role("button", name="Train", exact=True).press("Enter")
+    expect(page.get_by_role("heading", level=1, name="Consensus")).to_be_visible()
+    trained(page)
+    expect(page.locator(".st-key-train button")).to_be_focused()
+
+
 def test_the_menu_stays_where_it_covers_nothing(studio_url, page):
     page.goto(f"{studio_url}/Consensus")
     idle(page)

@@ -15,14 +15,17 @@ from studio.views.common import glossary
 __all__ = ["chart_config", "letters", "menu"]
 
 CLOSES = """
-const narrow = matchMedia("(max-width: 768px)");
+// A phone, upright or on its side, where Streamlit opens the menu by itself.
+const narrow = matchMedia("(max-width: 768px), (max-width: 960px) and (max-height: 500px)");
 function close(sidebar) {
   const button = sidebar.querySelector("[data-testid='stSidebarCollapseButton'] button");
   if (button && sidebar.dataset.collapsed === "false") button.click();
 }
-const starts = ["st-key-train", "st-key-stepwise"];
+// What starts a training, and where one is after it: Home's leads to another page.
+const starts = [["train", "train"], ["stepwise", "stepwise"], ["train_home", "train"]];
 function remember(event) {
-  window.studioPressed = starts.find(name => event.target.closest(`.${name}`)) ?? null;
+  const pressed = starts.find(([name]) => event.target.closest(`.st-key-${name}`));
+  window.studioPressed = pressed ? `st-key-${pressed[1]}` : null;
 }
 // What a page writes to its address before anything was moved is no step: to go back would open the page once more.
 function watchSteps() {
@@ -52,6 +55,7 @@ export default function (component) {
   const sidebar = component.parentElement.closest("[data-testid='stSidebar']");
   if (!sidebar || sidebar.dataset.closes) return;
   sidebar.dataset.closes = "on a phone";
+  if (narrow.matches) close(sidebar);
   sidebar.addEventListener("click", event => {
     if (narrow.matches && event.target.closest("a")) setTimeout(() => close(sidebar), 0);
   });
