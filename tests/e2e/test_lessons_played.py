@@ -125,3 +125,24 @@ def test_a_challenge_tells_why_an_attempt_does_not_count_and_keeps_one_that_does
     page.reload()
     expect(panel).to_contain_text("Reached at attempt 1.")
     expect(panel.get_by_text("does not count", exact=False)).to_have_count(0)
+
+
+PRESENTED = [("agreement", "l0auto,l0"), ("neighbours", "known,l1auto,l1"), ("noise", "noisy"), ("left", "none"),
+             ("transfer", "eta_rule,eta"), ("trust", "flipped")]  # fmt: skip
+
+
+@pytest.mark.parametrize("key, words", PRESENTED)
+def test_a_class_sees_step_check_and_chart_of_a_presented_lesson_at_once(studio_url, page, key, words):
+    """The step stood above the charts, which began at the lower edge of the screen, and scrolled out of view."""
+    page.set_viewport_size({"width": 1440, "height": 900})
+    example = {"Collective": "autocorrelated", "Transfer": "planted_domains", "Noise": "planted_flips"}
+    name = LESSONS[key].page
+    begin(page, f"{studio_url}/{name}?data={example.get(name, 'planted')}&present={words}", key)
+    train(page)
+    boxes = [each.bounding_box() for each in (page.locator(".st-key-lesson_panel"), page.locator(".live-chart").first)]
+    panel, chart = [(box["y"], box["y"] + box["height"]) for box in boxes]
+    assert panel[0] >= 0 and panel[1] <= 900 and chart[0] <= 650
+    page.mouse.move(400, 700)
+    page.mouse.wheel(0, 900)
+    page.wait_for_function("document.querySelector('.live-chart').getBoundingClientRect().bottom < 450")
+    expect(page.locator(".st-key-lesson_panel")).to_be_in_viewport(ratio=1)

@@ -18,6 +18,7 @@ from studio.runs import restoring
 from studio.server import PLOTLY_ADDRESS, login_header, needs_login, person
 from studio.views.common.widgets_controls import follow
 from studio.views.common.widgets_menu import chart_config, letters, menu
+from studio.views.common.widgets_present import LESSON_PLACE, presented
 from studio.views.common.widgets_style import styled
 from studio.views.common.widgets_timeline import CHART, CHARTS, ROUND
 
@@ -118,6 +119,8 @@ def panes() -> tuple[Any, Any, Any]:
     # In this order, for columns are stacked on a phone: the charts first.
     with st.container(key="panes"):
         main, side = st.columns([3, 1.15], gap="large")
+    # Presented, a lesson stands over the controls, which stay in view: a class reads the step beside the charts.
+    st.session_state[LESSON_PLACE] = bar if presented() is None else side.container()
     return bar, main, side
 
 

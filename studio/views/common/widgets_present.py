@@ -14,12 +14,16 @@ import streamlit as st
 from studio.messages import escape
 from studio.messages import shown as visible
 
-__all__ = ["NOTHING", "PRESENT", "present", "presented", "style"]
+__all__ = ["LESSON_PLACE", "NOTHING", "PRESENT", "present", "presented", "style"]
 
 PRESENT, NOTHING = "present", "none"
+LESSON_PLACE = "lesson place"
+"""In the session: where a lesson is drawn on the page that is drawn now."""
 LARGE = "135%"
 ALWAYS = """
 html { font-size: LARGE !important; }
+h1 { font-size: 1.75rem !important; padding: 0 !important; }
+.st-key-leave-presenter { position: fixed; top: 0.5rem; right: 4rem; z-index: 999991; width: auto !important; }
 [data-testid="stSidebar"], [data-testid="stExpandSidebarButton"], .st-key-hold, .st-key-share-link,
 .stExpander:not(:has(SHOWN)) { display: none !important; }
 """

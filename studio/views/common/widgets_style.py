@@ -43,6 +43,7 @@ EVERYWHERE = """
 PANES = """
 .stColumn:has(:is(.live-chart, .stPlotlyChart)) { min-width: min(100%, 17rem); }
 @media (min-width: 1100px) {
+  .st-key-panes > * > .stHorizontalBlock > .stColumn { min-width: 0; }
   .st-key-panes > * > .stHorizontalBlock > .stColumn:last-child { position: sticky; top: 4rem; align-self: flex-start;
     max-height: calc(100vh - 4.5rem); overflow: hidden auto; }
 }

@@ -16,6 +16,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -30,6 +31,7 @@ from studio.views.common import widgets_progress as progress
 from studio.views.common.submitting import submit
 from studio.views.common.widgets import escape
 from studio.views.common.widgets_controls import go_back, share, values, write
+from studio.views.common.widgets_present import LESSON_PLACE
 from studio.views.common.widgets_timeline import timeline
 
 __all__ = ["LiveTrainings", "submit"]
@@ -217,7 +219,8 @@ class LiveTrainings:
         write(self._runs_written())
         ended = kept is not None and not self.busy
         results = {label: self.result(label) for label in self.runs} if ended else {}
-        widgets_lessons.panel(lesson, widgets_lessons.facts_of(kept, self.events(), ended, results))
+        with st.session_state.get(LESSON_PLACE, nullcontext()):
+            widgets_lessons.panel(lesson, widgets_lessons.facts_of(kept, self.events(), ended, results))
         if error:
             st.error(escape(error))
         if changed and not busy:
