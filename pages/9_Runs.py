@@ -126,9 +126,10 @@ def address_of(run: Run) -> dict[str, str]:
     example, kept = table.example_of(run), session.current().kept
     query = {"data": example} if example else {"data": f"{session.OWN}{kept}"} if kept else {}
     # With its curves where its rounds were kept; without them the page opens with the settings alone.
-    if restoring.restore(session.owner(), run.id):
-        query |= {"run": run.id, "labels": run.settings.get("label") or run.page}
-    return query
+    owner = session.owner()
+    shown = {label: each.id for label, each in restoring.side_by_side(owner, run).items()}
+    shown = {label: run_id for label, run_id in shown.items() if restoring.restore(owner, run_id)}
+    return query | ({"run": ",".join(shown.values()), "labels": "|".join(shown)} if shown else {})
 
 
 def put_back(run: Run, kept: str | None) -> None:
@@ -146,7 +147,8 @@ def put_back(run: Run, kept: str | None) -> None:
     for operation in reopening.operations(run):
         session.add_operation(operation)
     current = session.current()
-    values = reopening.controls(run, current.title, current.data.source_names, current.data.graph_names)
+    together = list(restoring.side_by_side(session.owner(), run).values())
+    values, _ = reopening.screen(together, current.title, current.data.source_names, current.data.graph_names)
     go_back(values, session.operations())
 
 

@@ -23,10 +23,12 @@ from studio.runs import kept_files, store
 from studio.runs.run import Run
 from studio.runs.table import example_of
 
-__all__ = ["data_of", "from_bytes", "has_data", "restore", "to_bytes"]
+__all__ = ["SIDE_BY_SIDE", "data_of", "from_bytes", "has_data", "restore", "side_by_side", "to_bytes"]
 
 MOST_BYTES = 16 * 2**20
 """Of the rounds of one run, unpacked; those of a larger one are not kept."""
+SIDE_BY_SIDE = "side by side"
+"""In a run's settings: label and id of each run that its page showed together; of one alone there are none."""
 
 
 def to_bytes(events: Sequence[RoundEnd]) -> bytes | None:
@@ -81,6 +83,15 @@ def data_of(owner: str, run: Run) -> HetData:
         return datasets.load(example)
     recipe, files = kept_files.shared().get(owner, kept_files.shared().find(owner, run.digest) or "")
     return recipes.build(recipe, files.__getitem__)
+
+
+def side_by_side(owner: str, run: Run) -> dict[str, Run]:
+    """Return the runs that a page showed together with one, itself among them, by label; without deleted ones."""
+    found = {}
+    for label, run_id in run.settings.get(SIDE_BY_SIDE) or [[run.settings.get("label") or run.page, run.id]]:
+        with contextlib.suppress(LookupError):
+            found[label] = store.shared().get(owner, run_id)
+    return found
 
 
 def restore(owner: str, run_id: str) -> bool:

@@ -9,7 +9,12 @@ import secrets
 from datetime import UTC, datetime
 from typing import Any
 
-__all__ = ["Run", "canonical", "sha256"]
+__all__ = ["Run", "canonical", "new_id", "sha256"]
+
+
+def new_id() -> str:
+    """Return an id for a run: random, for it stands in addresses and must not be guessed from another."""
+    return secrets.token_urlsafe(12)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -53,8 +58,7 @@ class Run:
     settings: dict[str, Any] = dataclasses.field(default_factory=dict)
     results: dict[str, Any] = dataclasses.field(default_factory=dict)
     blobs: dict[str, str] = dataclasses.field(default_factory=dict)
-    # Random, for an id stands in addresses and must not be guessed from another.
-    id: str = dataclasses.field(default_factory=lambda: secrets.token_urlsafe(12))
+    id: str = dataclasses.field(default_factory=new_id)
     created: datetime = dataclasses.field(default_factory=lambda: datetime.now(UTC))
 
     def row(self) -> dict[str, str]:

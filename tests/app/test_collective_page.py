@@ -4,6 +4,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from studio.jobs import manager
@@ -81,6 +82,32 @@ def test_three_models_train_and_a_verdict_is_given(page):
     labels = {each.proto.label for each in page.get("download_button")}
     assert labels >= {"Predictions (CSV)", "Model", "Figure (HTML)", "Script", "Notebook", "Everything (ZIP)"}
     assert "hc.MGBRegressor(" in page.code[0].value and "graph=['links']" in page.code[0].value
+
+
+def test_reopening_one_of_three_models_brings_all_back_and_so_does_a_link_to_it(page, monkeypatch):
+    page = trained(page)
+    runs, owner, asked = page.session_state["live Collective"].runs, page.session_state["owner"], []
+    monkeypatch.setattr(st, "switch_page", lambda file, query_params: asked.append((file, query_params)))
+    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=PATIENCE)
+    app.session_state["owner"] = owner
+    app = app.run().switch_page("pages/9_Runs.py").run()
+    app.multiselect(key="chosen_runs").set_value([runs["RGB"]]).run()
+    app.button(key="reopen").click().run()
+    assert not app.exception
+    file, query = asked.pop()
+    assert query["run"].split(",") == list(runs.values()) and query["labels"] == "GB|RGB|MGB"
+    controls = {key: app.session_state[key] for key in ("first", "trees", "stages", "rf")}
+    monkeypatch.undo()
+    for address in (query, {"run": runs["GB"], "data": query["data"]}):
+        other = AppTest.from_file(str(ROOT / "app.py"), default_timeout=PATIENCE)
+        other.session_state["owner"] = owner
+        for key, value in controls.items():
+            other.session_state[key] = value
+        other = other.run().switch_page(file)
+        other.query_params.update(address)
+        other.run()
+        assert not other.exception and other.session_state["live Collective"].runs == runs
+        assert "trained with other settings" not in words(other) and "Inferring together saves" in words(other)
 
 
 def test_a_clicked_node_begins_a_field_of_its_own(page):

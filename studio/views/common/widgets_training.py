@@ -13,6 +13,7 @@ ids are in the session and in the URL.
 
 from __future__ import annotations
 
+import contextlib
 import math
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -25,7 +26,8 @@ import streamlit as st
 from studio import session
 from studio.jobs import manager as jobs
 from studio.jobs.job import ACTIVE, Setting
-from studio.runs import reopening, restoring
+from studio.runs import reopening, restoring, store
+from studio.runs.run import new_id
 from studio.views.common import training, widgets_lessons
 from studio.views.common import widgets_progress as progress
 from studio.views.common.submitting import submit
@@ -119,7 +121,7 @@ class LiveTrainings:
         named = st.query_params.get("run")
         if self._state_key in st.session_state or not named:
             return
-        labels, runs = st.query_params.get("labels", self.page).split("|"), named.split(",")
+        labels, runs = self._named(named)
         known = [jobs.manager().task(run) for run in runs if _known(run, self._owner)]
         tasks = [task for task in known if isinstance(task, jobs.TrainingTask)]
         gone, other = len(tasks) < len(runs), any(task.digest != self.digest for task in tasks)
@@ -133,6 +135,15 @@ class LiveTrainings:
         given = dict(zip(labels, settings)), dict(zip(labels, runs))
         kept = _Kept(self._current.title, self.digest, *given, *self._adopted_before(labels), own=own, fresh=False)
         st.session_state[self._state_key] = replace(kept, screen=self._screen(settings))
+
+    def _named(self, named: str) -> tuple[list[str], list[str]]:
+        """Return the labels and the ids of the runs that the URL names; an id alone stands for all of its page."""
+        runs, labels = named.split(","), st.query_params.get("labels")
+        with contextlib.suppress(LookupError):
+            if labels is None and len(runs) == 1:
+                found = restoring.side_by_side(self._owner, store.shared().get(self._owner, named))
+                return list(found), [run.id for run in found.values()]
+        return (labels or self.page).split("|"), runs
 
     def _adopted_before(self, labels: Sequence[str]) -> tuple[dict[str, Any], dict[str, Any], dict[str, str]]:
         """Return what came before the runs of the URL, as `_Kept` has it: pale curves outlive a reload too."""
@@ -295,13 +306,13 @@ class LiveTrainings:
         # Of these the last round is looked at.
         session.tell_round(0)
         session.note(RUN, "")
-        within = session.folders()
+        within, ids = session.folders(), {label: standing.get(label) or new_id() for label in settings}
         try:
             for label, setting in settings.items():
                 if label in standing:
                     runs[label] = standing[label]
                     continue
-                more = {"paused": paused, "label": label, "within": within}
+                more = {"paused": paused, "label": label, "within": within, "side_by_side": ids}
                 runs[label] = submit(
                     self.page, setting, current.data, current.recipe, current.title, owner=self._owner, **more
                 )
