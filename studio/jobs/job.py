@@ -150,9 +150,17 @@ def without_data(task: TrainingTask | FunctionTask) -> TrainingTask | FunctionTa
 
 
 def _remembered(value: Any) -> Any:
-    """Return what stands for data in a task that is remembered: a digest, a small mapping as it is, else None."""
-    small = isinstance(value, Mapping) and all(isinstance(each, str | int | float | None) for each in value.values())
-    return value.digest() if hasattr(value, "digest") else value if small else None
+    """Return what stands for data in a task that is remembered: a digest, a mapping of settings as it is, else None."""
+    return value.digest() if hasattr(value, "digest") else value if _is_plain(value) else None
+
+
+def _is_plain(value: Any) -> bool:
+    """Return whether there is nothing but text and numbers in a value, however deep: no file, array or table."""
+    if isinstance(value, Mapping):
+        return all(map(_is_plain, value.values()))
+    if isinstance(value, list | tuple):
+        return all(map(_is_plain, value))
+    return isinstance(value, str | int | float | None)
 
 
 @dataclass(frozen=True)

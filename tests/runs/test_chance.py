@@ -12,8 +12,9 @@ from streamlit.testing.v1 import AppTest
 
 import datasets
 from hetcore.data import HetData
+from hetcore.events import RoundEnd
 from studio.jobs import manager
-from studio.jobs.job import Setting
+from studio.jobs.job import FunctionTask, Job, Setting
 from studio.runs import chance
 from studio.views.common.widgets_chance import compared
 from tests.jobs.running import PATIENCE
@@ -99,7 +100,8 @@ def _script():
 
     if "data" not in st.session_state:
         st.session_state["data"] = _data()
-    first = Setting(SETTING["estimator"], SETTING["params"], [HALF])
+    more = {"max_depth": 2} if st.session_state.get("other") else {}
+    first = Setting(SETTING["estimator"], SETTING["params"] | more, [HALF])
     dropped = [] if st.session_state.get("same") else [{"op": "drop_source", "name": "good"}]
     second = Setting(first.estimator, first.params, [HALF, *dropped])
     over_seeds(st.session_state["data"], first, second, "anna", "test")
@@ -108,11 +110,44 @@ def _script():
 def test_the_page_trains_in_the_background_and_says_the_word():
     app = AppTest.from_function(_script, default_timeout=PATIENCE).run()
     app.button(key="chance test start").click().run()
-    run = app.session_state["chance test"][1]
+    run = app.session_state["chance test"]
     assert manager.manager().wait(run, timeout=PATIENCE).state == "finished"
     app.run()
     assert not app.exception
     assert "over 10 seeds: beyond chance: higher" in app.markdown[0].value.replace("\\", "")
+    again = AppTest.from_function(_script, default_timeout=PATIENCE).run()  # as after a reload
+    assert not again.exception and again.markdown[0].value == app.markdown[0].value
+    other = AppTest.from_function(_script, default_timeout=PATIENCE)
+    other.session_state["other"] = True
+    assert not other.run().markdown and not other.exception
+
+
+def _of_several():
+    import streamlit as st
+
+    from studio.jobs.job import Setting
+    from studio.views.common.widgets_chance import any_over_seeds
+    from tests.runs.test_chance import HALF, SETTING, _data
+
+    first, second, third = (Setting(SETTING["estimator"], {"n_iterations": n}, [HALF]) for n in (1, 2, 3))
+    pairs = {"first pair": (first, second), "second pair": (first, third)}
+    any_over_seeds(st.session_state.setdefault("data", _data()), pairs, "reloading", "several")
+
+
+def test_a_reload_brings_back_the_one_of_several_comparisons_that_was_made():
+    plain = {"estimator": SETTING["estimator"], "operations": [HALF], "fit": {}, "form": {}}
+    first, third = (plain | {"params": {"n_iterations": n}} for n in (1, 3))
+    task = FunctionTask(chance.TASK, {"data": _data().digest(), "first": first, "second": third, "seeds": [0]})
+    outcome = {"metric": "RMSE", "rows": "held_out", "pairs": [[1.0, 2.0 + k % 2] for k in range(10)]}
+    events = [RoundEnd("chance", 9, 10, {}, detail=outcome)]
+    there = manager.manager()
+    for owner, run in (("reloading", "made"), ("another", "not mine")):
+        there.restore(Job(run, owner, task, False, there.clock(), state="finished", events=events))
+    page = AppTest.from_function(_of_several, default_timeout=PATIENCE).run()
+    assert not page.exception and page.selectbox[0].value == "second pair"
+    assert page.session_state["chance several"] == "made"
+    assert "over 10 seeds: beyond chance: higher" in page.markdown[0].value.replace("\\", "")
+    assert not page.selectbox[0].set_value("first pair").run().markdown
 
 
 def test_settings_that_differ_by_nothing_are_not_compared():

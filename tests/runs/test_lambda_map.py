@@ -7,6 +7,9 @@ import pytest
 from scipy import stats
 from streamlit.testing.v1 import AppTest
 
+from hetcore.events import RoundEnd
+from studio.jobs import manager
+from studio.jobs.job import FunctionTask, Job
 from studio.runs import chance, lambda_map
 from tests.jobs.running import PATIENCE
 from tests.runs.test_chance import HALF, SETTING, _data
@@ -59,6 +62,33 @@ def test_squares_say_per_cent_and_interval_and_frame_the_current_setting():
     assert [width > 0 for width in trace["marker"]["line"]["width"]] == [k == at for k in range(16)]
     (plain,) = lambda_map.figure({PAIR: [1.0, 1.5, 2.0]}, "RMSE", None)["data"]
     assert plain["text"] == ["1.500<br>± 1.242"] and plain["marker"]["line"]["width"] == [0]
+
+
+def _mapped():
+    import streamlit as st
+
+    from studio.jobs.job import Setting
+    from studio.views.consensus.widgets_lambda_map import lambda_grid
+    from tests.runs.test_chance import HALF, SETTING, _data
+
+    params = {"n_iterations": st.session_state.get("rounds", 3), "lambda0": 0.3, "lambda1": 1.0}
+    setting = Setting(SETTING["estimator"], params, [HALF])
+    lambda_grid(st.session_state.setdefault("data", _data()), setting, "reloading", {})
+
+
+def test_a_reload_brings_back_the_map_of_the_settings_shown_whatever_their_lambdas():
+    params = {"n_iterations": 3, "lambda0": 0.0, "lambda1": "auto"}
+    setting = {"estimator": SETTING["estimator"], "params": params, "operations": [HALF], "fit": {}, "form": {}}
+    task = FunctionTask(lambda_map.TASK, {"data": _data().digest(), "setting": setting, "seeds": [0]})
+    cells = [[*pair, 0, 1.0 + sum(pair)] for pair in lambda_map.PAIRS]
+    events = [RoundEnd("map", 15, 16, {}, detail={"metric": "RMSE", "rows": "held_out", "cells": cells})]
+    there = manager.manager()
+    there.restore(Job("mapped", "reloading", task, False, there.clock(), state="finished", events=events))
+    page = AppTest.from_function(_mapped, default_timeout=PATIENCE).run()
+    assert not page.exception and len(page.get("plotly_chart")) == 1
+    assert "Framed: λ0 = 0.3, λ1 = 1, trained above" in page.caption[0].value
+    page.session_state["rounds"] = 5
+    assert not page.run().get("plotly_chart") and "of other settings" in page.caption[0].value
 
 
 def _script():

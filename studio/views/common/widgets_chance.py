@@ -14,7 +14,7 @@ from hetcore.figures import basic
 from studio.jobs.job import Setting
 from studio.runs import chance
 from studio.views.common.widgets import chart, escape
-from studio.views.common.widgets_task import start, stop, watch
+from studio.views.common.widgets_task import run_of, start, stop, watch
 
 __all__ = ["LEARNED", "any_over_seeds", "compared", "over_seeds", "setting_of"]
 
@@ -41,18 +41,23 @@ def over_seeds(data: HetData, first: Setting, second: Setting, owner: str, key: 
     if chance.with_seed(pair[0], 0) == chance.with_seed(pair[1], 0):
         st.caption("The two settings differ by their seed alone: there is nothing to compare.")
         return
-    # With data and settings in the name: a changed control must not show the comparison of before.
-    slot, stamp = f"chance {key}", repr((data.digest(), pair))
-    asked = st.session_state.get(slot, (None, ""))
+    slot, run = f"chance {key}", _run_of(data, pair, owner)
+    if run:
+        st.session_state[slot] = run
     text = "One training can't tell a difference from chance. Both settings train on the same ten draws."
     if st.button(f"Over {chance.SEEDS} seeds", key=f"{slot} start", icon=":material/casino:", help=text):
         # Only one comparison a page; the one before would go on for nobody.
-        stop(asked[1], owner)
+        stop(st.session_state.get(slot, ""), owner)
         given = {"data": data, "first": pair[0], "second": pair[1], "seeds": list(range(chance.SEEDS))}
-        asked = st.session_state[slot] = (stamp, start(chance.TASK, given, owner))
-    if asked[0] == stamp and asked[1]:
-        stopping = partial(stop, asked[1], owner)
-        watch(asked[1], owner, lambda status, events: _look(status, events, stopping, key))
+        run = st.session_state[slot] = start(chance.TASK, given, owner)
+    if run:
+        watch(run, owner, lambda status, events: _look(status, events, partial(stop, run, owner), key))
+
+
+def _run_of(data: HetData, pair: Sequence[Mapping[str, Any]], owner: str) -> str:
+    """Return the run that compares two settings on these data, of this session or before a reload; else empty."""
+    asked = {"data": data.digest(), "first": pair[0], "second": pair[1]}
+    return run_of(chance.TASK, owner, lambda given: asked.items() <= given.items())
 
 
 def compared(live: Any, models: Sequence[tuple[str, str]] = ()) -> dict[str, tuple[Setting, Setting]]:
@@ -79,6 +84,10 @@ def any_over_seeds(data: HetData, pairs: Mapping[str, tuple[Setting, Setting]], 
     # A choice of what is no longer offered makes Streamlit raise.
     if st.session_state.get(slot) not in pairs:
         st.session_state.pop(slot, None)
+    if slot not in st.session_state:
+        # After a reload the one that was made, if any.
+        made = (name for name, pair in pairs.items() if _run_of(data, [*map(setting_of, pair)], owner))
+        st.session_state[slot] = next(made, next(iter(pairs)))
     chosen = st.selectbox("More than chance?", list(pairs), key=slot, width=360)
     over_seeds(data, *pairs[chosen], owner, key)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 import streamlit as st
@@ -12,7 +13,7 @@ from studio.jobs import manager as jobs
 from studio.jobs.job import FunctionTask, without_data
 from studio.views.common.widgets import escape
 
-__all__ = ["answer", "differs", "is_of", "progress", "start", "stop", "watch"]
+__all__ = ["answer", "differs", "is_of", "progress", "run_of", "start", "stop", "watch"]
 
 EVERY = 1.0
 """Seconds between two looks."""
@@ -43,6 +44,21 @@ def answer(task: str, arguments: Mapping[str, Any], owner: str, text: str) -> tu
     # Given up, so that it does not hold a worker for nobody.
     jobs.manager().stop(run)
     return None, status.message or "The workers are busy: stop a training, or try again."
+
+
+def run_of(task: str, owner: str, fits: Callable[[Mapping[str, Any]], bool]) -> str:
+    """Return the owner's newest run of a task that was given what `fits`, going on or ended; empty without one.
+
+    So that it is there after a reload, which begins another session.
+    """
+    there = jobs.manager()
+    for status in there.runs(owner):
+        # One may be forgotten since they were listed.
+        with suppress(jobs.UnknownRunError):
+            asked = there.task(status.run_id, owner, watch=False)
+            if isinstance(asked, FunctionTask) and asked.path == task and fits(asked.kwargs):
+                return status.run_id
+    return ""
 
 
 def stop(run: str, owner: str) -> None:

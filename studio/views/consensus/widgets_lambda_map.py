@@ -14,12 +14,12 @@ from studio.jobs.job import Setting
 from studio.runs import lambda_map
 from studio.views.common.widgets import chart_config, escape
 from studio.views.common.widgets_chance import LEARNED, setting_of
-from studio.views.common.widgets_task import start, stop, watch
+from studio.views.common.widgets_task import run_of, start, stop, watch
 
 __all__ = ["choose", "lambda_grid"]
 
 SLOT = "lambda map"
-"""In the session: the setting and data that the map is of, and its run."""
+"""In the session: the run of the map that was looked at last."""
 CHART = "lambda_map"
 CHOSEN = "lambda map chosen"
 """In the session: that a pair was just taken over, by a click in a part of the page that alone is drawn again."""
@@ -42,16 +42,18 @@ def lambda_grid(data: HetData, setting: Setting, owner: str, chosen: Mapping[str
     """
     count = len(lambda_map.PAIRS)
     text = f"{count} pairs, each over {lambda_map.SEEDS} seeds, in the background; the whole map comes with each seed."
-    asked = st.session_state.get(SLOT, (None, ""))
-    stamp = repr((data.digest(), _without_lambdas(setting)))
+    plain, digest = setting_of(setting), data.digest()
+    run = run_of(lambda_map.TASK, owner, lambda given: given["data"] == digest and _alike(given["setting"], plain))
+    if run:
+        st.session_state[SLOT] = run
     if st.button("Map λ0 and λ1", help=text, icon=":material/grid_on:", key="map lambdas"):
-        stop(asked[1], owner)
-        given = {"data": data, "setting": setting_of(setting), "seeds": list(range(lambda_map.SEEDS))}
-        asked = st.session_state[SLOT] = (stamp, start(lambda_map.TASK, given, owner))
-    if asked[0] == stamp and asked[1]:
-        stopping, here = partial(stop, asked[1], owner), _here(setting, chosen)
-        watch(asked[1], owner, lambda status, events: _look(status, events, stopping, here))
-    elif asked[1]:
+        stop(st.session_state.get(SLOT, ""), owner)
+        given = {"data": data, "setting": plain, "seeds": list(range(lambda_map.SEEDS))}
+        run = st.session_state[SLOT] = start(lambda_map.TASK, given, owner)
+    if run:
+        stopping, here = partial(stop, run, owner), _here(setting, chosen)
+        watch(run, owner, lambda status, events: _look(status, events, stopping, here))
+    elif st.session_state.get(SLOT):
         st.caption("The map before is of other settings or data: press the button for one of these.")
 
 
@@ -61,9 +63,10 @@ def _here(setting: Setting, chosen: Mapping[str, float]) -> tuple[float, float] 
     return None if None in values else tuple(map(float, values))
 
 
-def _without_lambdas(setting: Setting) -> dict[str, Any]:
-    plain = setting_of(setting)
-    return plain | {"params": {k: v for k, v in plain["params"].items() if k not in NAMES}}
+def _alike(first: Mapping[str, Any], second: Mapping[str, Any]) -> bool:
+    """Return whether two settings are the same but for the λ, which the map goes through."""
+    rest = [{k: v for k, v in each["params"].items() if k not in NAMES} for each in (first, second)]
+    return {**first, "params": rest[0]} == {**second, "params": rest[1]}
 
 
 def _look(
