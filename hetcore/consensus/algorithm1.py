@@ -219,6 +219,29 @@ class Printed:
         """Raw scores (n, K of the scale)."""
         return widened(self.last, self.problem.scale)
 
+    def added(self, rows: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return what each table, then each graph, adds to the raw score of some instances after the last round.
+
+        As `PrintedModel.contributions` says it of the last one: graphs add nothing by themselves. Only where the
+        learners are in this process.
+
+        Parameters
+        ----------
+        rows : (m,) int64
+
+        Returns
+        -------
+        (m, p + q, K of the scale) float64
+            In the labels' unit, or raw scores of each class.
+        """
+        weights, covered = np.maximum(self.weights, FAINTEST), np.stack([each.covers[rows] for each in self.tables])
+        adds = np.zeros((len(rows), len(self.tables) + len(self.graph_weights), weights.shape[1]))
+        for i, table in enumerate(self.tables):
+            adds[:, i] = table.learner.weighted(weights[i])[rows]
+        mass = covered.T.astype(np.float64) @ weights
+        mass[mass == 0] = 1.0
+        return widened(adds / mass[:, None], self.problem.scale) * self.problem.scale.deviation
+
     def alone(self) -> TableScores:
         """Return what each table says alone after the last round."""
         found = self.executor.alone(self.tables, self.last)

@@ -48,8 +48,11 @@ class Recorder:
     def see_state(self, state: Any) -> None:
         """Record a round."""
         # Late, for it loads what a fit of another method does without.
+        from hetcore.consensus.algorithm1 import Printed
         from hetcore.consensus.view_predictor import ViewBoosting, added
 
+        if isinstance(state, Printed):
+            self._see_printed(state)
         if not isinstance(state, ViewBoosting):
             return
         if self._rows is None:
@@ -59,6 +62,14 @@ class Recorder:
         raw = state.raw[self._first(MOST_PREDICTED // state.params["n_iterations"])]
         codes = raw.argmax(axis=1).astype(np.uint16) if scale.is_classifier else scale.labels(scale.fitted(raw))
         self._predicted.append(codes if scale.is_classifier else codes.astype(np.float32))
+
+    def _see_printed(self, state: Any) -> None:
+        """Record what tables add in a round as printed; on a cluster their scores are elsewhere."""
+        if any(table.learner is None for table in state.tables):
+            return
+        if self._rows is None:
+            self._rows = self._chosen(state.added(np.arange(1)).size, state.task.params["n_iterations"])
+        self._rounds.append(state.added(self._rows).astype(np.float32))
 
     def _chosen(self, values: int, rounds: int) -> NDArray[np.int64]:
         return self._first(MOST_VALUES // (values * rounds))

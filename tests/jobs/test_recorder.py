@@ -60,8 +60,17 @@ def test_within_a_limit_those_with_a_hidden_label_come_first(monkeypatch):
     assert found["id"].n_unique() == 10 and set(found["id"]) <= set(hidden)
 
 
-def test_as_printed_nothing_is_recorded():
-    assert result_of(planted("regression"), "regression", as_printed=True).additions is None
+@pytest.mark.parametrize("task", METHODS)
+def test_as_printed_the_last_round_is_what_the_model_says_too(task):
+    data = planted(task)
+    result = result_of(data, task, as_printed=True)
+    found, columns = result.additions, result.contributions.columns[1:]
+    assert found.columns == ["id", "round", *columns] and found.height == data.n * ROUNDS
+    both = found.filter(pl.col("round") == ROUNDS).join(result.contributions, on="id", suffix=" said")
+    for column in columns:
+        assert_allclose(both[column], both[f"{column} said"], rtol=1e-4, atol=1e-5)
+    first = found.filter(pl.col("round") == 1)
+    assert np.abs(first[columns[0]].to_numpy() - both[columns[0]].to_numpy()).max() > 1e-3
 
 
 @pytest.mark.parametrize("task", METHODS)
