@@ -37,7 +37,10 @@ TABS = ("about", "after")
 """In an address: the open tab of what is told of the rounds, and of what is there after a training."""
 ROUND = "round"
 """In an address: the round that is looked at, where that is not the last."""
-CHOICES = ("instance", "case", "mapof", "mapby", "graph", "model", "colour", "node")
+CHOICES = (
+    "instance", "case", "mapof", "mapby", "graph", "model", "colour", "node", "rows", "along", "band", "mass",
+    "panea", "paneb",
+)  # fmt: skip
 """In an address: what was chosen to be looked at of what came of a training."""
 STEP = "step"
 """In an address: how many steps of its lesson are done."""

@@ -79,6 +79,7 @@ def test_three_models_train_and_a_verdict_is_given(page):
         "RMSE of GB", "RMSE of RGB", "RMSE of MGB", "Moran's I left", "Seconds",
     ]  # fmt: skip
     assert "Inferring together saves" in words(page)
+    assert {"GB", "RGB", "MGB"} <= {trace["name"] for trace in page.session_state["drawn collective"]["error"]["data"]}
     labels = {each.proto.label for each in page.get("download_button")}
     assert labels >= {"Predictions (CSV)", "Model", "Figure (HTML)", "Script", "Notebook", "Everything (ZIP)"}
     assert "hc.MGBRegressor(" in page.code[0].value and "graph=['links']" in page.code[0].value

@@ -9,6 +9,7 @@ from streamlit.testing.v1 import AppTest
 import hetcore as hc
 from studio import session
 from studio.jobs import manager
+from tests.app.opened_again import opened_again
 from tests.jobs.running import PATIENCE
 
 ROOT = Path(__file__).parents[2]
@@ -73,6 +74,10 @@ def test_bands_run_along_a_feature_and_show_residuals():
     along.set_value("x_3").run()
     page.segmented_control(key="band_kind").set_value("residuals").run()
     assert not page.exception
+    assert {"HGBM", "GBM"} <= {trace["name"] for trace in page.session_state["drawn noise"]["error"]["data"]}
+    other = opened_again(page, "5_Noise.py")
+    assert other.segmented_control(key="band_kind").value == "residuals"
+    assert next(box.value for box in other.selectbox if box.label == "Along") == "x_3"
 
 
 def test_flipped_labels_are_found_among_the_distrusted():

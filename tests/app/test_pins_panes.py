@@ -70,6 +70,12 @@ def test_any_two_scenarios_of_the_same_data_stand_side_by_side(runs):
     assert len(options) == 2 and options[0].startswith("1. λ0 0.1") and "shown now" in options[1]  # none of other data
     assert "λ0 0.1 → 1" in page.info[0].value.replace("\\", "") and page.button(key="chance pins start")
     assert len(page.get("plotly_chart")) == 4
+    page.selectbox(key="pane A").set_value(options[1]).run()
+    page.selectbox(key="pane B").set_value(options[0]).run()
+    assert not page.exception and page.query_params["paneb"] != page.query_params["panea"]
+    other = AppTest.from_function(app, args=(pin(2.0, 4.0), data()), default_timeout=PATIENCE)
+    other.query_params["paneb"] = page.query_params["paneb"]  # a pin, under whatever name it has beside others
+    assert other.run().selectbox(key="pane B").value.startswith("1. λ0 0.1") and not other.exception
 
 
 def test_a_pin_is_let_go_and_goes_with_its_run(runs):

@@ -10,6 +10,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from studio.jobs import manager
+from tests.app.opened_again import opened_again
 from tests.jobs.running import PATIENCE
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -106,6 +107,11 @@ def test_methods_train_side_by_side_and_the_wrong_rows_come_first(page):
     page = trained(page)
     assert [metric.label for metric in page.metric] == ["Blend", "No transfer", "Weighted MultiSource"]
     assert all(float(metric.value.rstrip("%")) > 40 for metric in page.metric)
+    drawn = {trace["name"]: trace["x"] for trace in page.session_state["transfer drawn"]["accuracy"]["data"]}
+    assert len(drawn["No transfer"]) == 2 and drawn["No transfer"][1] == max(drawn["Weighted MultiSource"])
+    assert page.selectbox(key="mass_of").value == "Weighted MultiSource"
+    page.selectbox(key="mass_of").set_value("Blend").run()
+    assert opened_again(page, "4_Transfer.py").selectbox(key="mass_of").value == "Blend"
     wrong = page.dataframe[0].value["wrong"].to_list()
     assert len(wrong) == 34 and wrong == sorted(wrong, reverse=True)
     page.session_state["after"] = "Take away"

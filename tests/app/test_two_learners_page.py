@@ -11,6 +11,7 @@ import hetcore as hc
 from hetcore.multimodal import deep
 from studio import session
 from studio.jobs import manager
+from tests.app.opened_again import opened_again
 from tests.jobs.running import PATIENCE
 
 ROOT = Path(__file__).parents[2]
@@ -66,6 +67,14 @@ def test_models_side_by_side_then_a_source_fails():
     page = page.selectbox(key="fails").set_value("table").run()
     page = ended(page)
     assert "Without table, F1: " in words(page)
+    lines = {trace["name"] for trace in page.session_state["drawn two"]["F1"]["data"]}
+    assert {"Trees on table", "Network on image", "Together"} <= lines
+    page.session_state["after"] = "Instances"
+    page.query_params["after"] = "Instances"  # as the browser's tabs tell it
+    page.run().segmented_control(key="rows shown of 3").set_value("any").run()
+    chosen = page.selectbox(key="two_instance").options[7]
+    page.selectbox(key="two_instance").set_value(chosen).run()
+    assert opened_again(page, "6_Two_learners.py").selectbox(key="two_instance").value == chosen
 
 
 def test_the_printed_steps_are_a_toggle_and_the_letters_have_their_equations():

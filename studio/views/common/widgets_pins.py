@@ -14,6 +14,7 @@ import streamlit as st
 
 from hetcore.data import HetData
 from hetcore.errors import DataError
+from studio import session
 from studio.jobs.job import Setting
 from studio.messages import explained
 from studio.runs import restoring, store
@@ -23,6 +24,7 @@ from studio.views.common import curves, training
 from studio.views.common.curves import SCORED, Events, by_training, figure, metric_name, scored_set
 from studio.views.common.widgets import chart, escape, number, show_table
 from studio.views.common.widgets_chance import any_over_seeds
+from studio.views.common.widgets_controls import asked_choice
 from studio.views.common.widgets_training import LiveTrainings
 
 __all__ = ["Look", "Pin", "done_to", "kept", "names_of", "pin_of", "pinned", "pins_panel", "together"]
@@ -115,7 +117,9 @@ def pinned(now: Pin, page: str, data: HetData, owner: str, look: Look | None = N
 
 def pins_panel(now: Pin, page: str, data: HetData, owner: str) -> None:
     """Draw the pins of a page below its charts, closed at first."""
-    pins = st.expander("Pinned scenarios", icon=":material/push_pin:", key="pins", on_change="rerun")
+    # Open where the address says what is beside what.
+    chosen = any(session.asked().get(name) for name in ("panea", "paneb"))
+    pins = st.expander("Pinned scenarios", chosen, icon=":material/push_pin:", key="pins", on_change="rerun")
     # Closed it costs nothing: pins are drawn only when somebody looks.
     if pins.open:
         with pins:
@@ -216,12 +220,9 @@ def _row(pin: Pin) -> dict[str, Any]:
 
 def _beside(mine: Mapping[str, Pin], data: HetData, owner: str, look: Look) -> None:
     """Draw any two, on the same axes, say what differs, and offer to compare them over seeds."""
-    panes, names = st.columns(2), list(mine)
-    chosen = [
-        # A and B begin as the first two.
-        mine[pane.selectbox(letter, names, place, key=f"pane {letter}")]
-        for place, (pane, letter) in enumerate(zip(panes, "AB"))
-    ]
+    panes = st.columns(2)
+    # A and B begin as the first two.
+    chosen = [_chosen(pane, letter, mine, place) for place, (pane, letter) in enumerate(zip(panes, "AB"))]
     first, second = chosen
     shared = [label for label in first.settings if label in second.settings]
     moved = [label for label in shared if first.settings[label] != second.settings[label]]
@@ -237,6 +238,16 @@ def _beside(mine: Mapping[str, Pin], data: HetData, owner: str, look: Look) -> N
                 chart(each[name], f"pane {letter} {name}", f"{name} of {letter} by round")
     pairs = {f"{label}: A → B": (first.settings[label], second.settings[label]) for label in moved}
     any_over_seeds(data, pairs, owner, "pins")
+
+
+def _chosen(pane: Any, letter: str, mine: Mapping[str, Pin], start: int) -> Pin:
+    """Let the person choose the scenario of a pane; the address has its first run, for names follow what differs."""
+    name, key, ids = f"pane{letter.lower()}", f"pane {letter}", [next(iter(pin.runs.values())) for pin in mine.values()]
+
+    def tell() -> None:
+        session.tell(name, dict(zip(mine, ids))[st.session_state[key]])
+
+    return mine[pane.selectbox(letter, list(mine), asked_choice(name, ids, start), key=key, on_change=tell)]
 
 
 def together(figures: Sequence[dict[str, Any]]) -> None:

@@ -15,6 +15,7 @@ from hetcore.figures import noise as figures_noise
 from studio.jobs.job import Setting
 from studio.views.common import widgets_tabs
 from studio.views.common.widgets import chart, show_table
+from studio.views.common.widgets_controls import asked_choice, in_link
 from studio.views.noise import rows as noise_rows
 from studio.views.noise import settings as noise
 from studio.views.noise.widgets import corrupted_rows, once, planted, take_away, true_labels
@@ -72,7 +73,9 @@ def _bands(data: HetData, about: noise.Mode, frames: Mapping[str, pl.DataFrame])
     table = once("features", data.digest(), lambda: plain_table(data))
     left, right = st.columns(2)
     along = _along(left, frames[about.learned], data, table)
-    kind = right.segmented_control("Show", ["labels", "residuals"], default="labels", required=True, key="band_kind")
+    kinds = ["labels", "residuals"]
+    look = {"default": kinds[asked_choice("band", kinds)], **in_link("band", "band_kind")}
+    kind = right.segmented_control("Show", kinds, required=True, **look)
     for place, (column, label) in enumerate(zip(st.columns(2), (about.learned, about.plain))):
         rows = frames[label]
         rows = rows.filter("held") if rows["held"].any() else rows
@@ -93,10 +96,9 @@ def _along(place: Any, rows: pl.DataFrame, data: HetData, table: Any) -> str:
     if key not in st.session_state:
         places = [data.position[one] for one in rows["id"]]
         best = noise_rows.telling(table.X[places][:, :MOST_ROWS], names[1:], rows["std"].to_numpy())
-        st.session_state[key] = best or "prediction"
-    return place.selectbox(
-        "Along", names, key=key, help="From left to right; at first where the deviation changes most."
-    )
+        st.session_state[key] = names[asked_choice("along", names, names.index(best or "prediction"))]
+    text = "From left to right; at first where the deviation changes most."
+    return place.selectbox("Along", names, help=text, **in_link("along", key))
 
 
 def _feature(rows: pl.DataFrame, data: HetData, table: Any, name: str) -> np.ndarray:

@@ -14,6 +14,7 @@ from hetcore.figures import transfer as figures
 from studio.messages import difference, shown
 from studio.views.common.curves import Events, aligned, by_name, by_training, scored_rows
 from studio.views.common.widgets import escape, live_chart, show_table
+from studio.views.common.widgets_controls import asked_choice, in_link
 from studio.views.common.widgets_tabs import tabs
 from studio.views.transfer.domains import METHODS
 
@@ -143,14 +144,16 @@ def _mass(events: Events, data: HetData, target: str, before: Events, n_points: 
     # A choice of what is no longer trained makes Streamlit raise.
     if st.session_state.get("mass_of") not in able:
         st.session_state.pop("mass_of", None)
-    first = able.index(WEIGHTED) if WEIGHTED in able else 0  # where the list begins in the browser too
+    # Where the list begins in the browser too.
+    first = asked_choice("mass", able, able.index(WEIGHTED) if WEIGHTED in able else 0)
     label = able[0] if awaited else st.session_state.get("mass_of", able[first])
     now, old = (by_name(each.get(label, ()), _weights(target)) for each in (events, before))
     figure = figures.masses(*aligned(now), data.source_names, target, pale=old)
     st.caption(f"Share of the weight by source: {escape(label)}")
     live_chart(figure, "live_mass", n_points)
     if len(able) > 1 and not awaited:
-        st.selectbox("Weights of", able, first, key="mass_of", help="The method whose weights are drawn.")
+        look = in_link("mass", "mass_of")
+        st.selectbox("Weights of", able, first, help="The method whose weights are drawn.", **look)
     if blend := events[label][-1].detail.get("blend"):
         st.caption(escape(blended(blend)))
     return figure

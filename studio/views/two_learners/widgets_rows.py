@@ -14,6 +14,7 @@ from hetcore.figures import two_learners as figures
 from studio.jobs import manager
 from studio.jobs.job import Setting
 from studio.views.common.widgets import escape, live_chart, show_table
+from studio.views.common.widgets_controls import asked_choice, in_link
 from studio.views.two_learners import settings as two_learners
 from studio.views.two_learners import whatif
 
@@ -75,8 +76,9 @@ def instances(data: HetData, frames: Mapping[str, pl.DataFrame], sources: Sequen
         Names of the sources in use; the first of images is drawn.
     """
     kinds = [DISAGREE, WRONG, ANY] if len(frames) > 1 else [WRONG, ANY]
+    look = {"default": kinds[asked_choice("rows", kinds)], **in_link("rows", f"rows shown of {len(kinds)}")}
     kind = st.segmented_control(
-        "Rows", kinds, key=f"rows shown of {len(kinds)}", default=kinds[0], required=True,
+        "Rows", kinds, required=True, **look,
         help="Rows on which the models do not say the same, on which none is right, or all rows.",
     )  # fmt: skip
     table = _filtered(_table(frames), list(frames), kind or kinds[0])
@@ -88,7 +90,8 @@ def instances(data: HetData, frames: Mapping[str, pl.DataFrame], sources: Sequen
     st.caption(f"{table.height:,} such rows.")
     if images is not None:
         _strip(images, table.head(STRIP), list(frames))
-    chosen = st.selectbox("Instance", ids, key="two_instance", help="Type to search.", width=320)
+    look = in_link("instance", "two_instance")
+    chosen = st.selectbox("Instance", ids, asked_choice("instance", ids), help="Type to search.", width=320, **look)
     _one(images, chosen, table.filter(pl.col("id") == chosen).row(0, named=True), frames)
 
 
