@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from sklearn.metrics import average_precision_score
 
 from experiments.heteroscedastic import METHODS as MAKERS
-from experiments.heteroscedastic import chosen, divided, score, table, with_noise
+from experiments.heteroscedastic import chosen, divided, in_units, score, table, with_noise
 from hetcore.heteroscedastic.hgbm_classes import HGBMClassifier
 
 __all__ = ["METHODS", "run_cell"]
@@ -35,7 +35,8 @@ def run_cell(data: str, method: str, share: float, split: int) -> dict[str, Any]
     labels, flipped = with_noise(y[train], split, share)
     if method == "CatBoost":
         return {"score": score(_catboost(X[train], labels, X[test]), y[test])}
-    model = HGBMClassifier(**MAKERS[method] | chosen(X[train], labels, method)).fit(X[train], labels)
+    setting = in_units(chosen(X[train], labels, method), labels)
+    model = HGBMClassifier(**MAKERS[method] | setting).fit(X[train], labels)
     cell = {"score": score(model.predict(X[test]), y[test])}
     # Where all weights are equal there is no order to find anything by.
     if flipped.any() and np.ptp(model.instance_weights_) > 0:

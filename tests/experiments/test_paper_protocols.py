@@ -116,6 +116,27 @@ def test_printed_arms_choose_one_parameter_after_the_other_and_each_pair_has_as_
     assert [*in_turn.values()] == [*together.values()] == [9, 12]
 
 
+def test_printed_boosting_chooses_all_that_it_has_among_as_many_settings_as_plain_boosting():
+    from experiments.heteroscedastic import METHODS, TUNED, boosting, chosen, in_units
+
+    printed = {name for name, given in METHODS.items() if "as_printed" in given}
+    assert printed == TUNED.keys()
+    assert {sum(map(len, stages)) for stages in TUNED.values()} == {12}
+    learned = {frozenset(name for stage in TUNED[name] for each in stage for name in each) for name in printed}
+    common = {"max_depth", "l2", "min_gain"}
+    assert learned == {frozenset(common), frozenset(common | {"alpha", "delta", "deviation_l2"})}
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 3))
+    y = X[:, 0] + rng.normal(0.0, np.where(X[:, 1] > 0, 1.0, 0.1))
+    for name in sorted(printed):
+        setting = chosen(X, y, name)
+        # Whatever the labels' unit, powers of two so that no bit is lost.
+        assert chosen(X, 64.0 * y, name) == setting
+        fitted = [boosting(y, **METHODS[name] | in_units(setting, k * y)).fit(X, k * y) for k in (1.0, 64.0)]
+        assert np.allclose(64.0 * fitted[0].predict(X), fitted[1].predict(X), rtol=1e-9)
+        assert setting.keys() > common
+
+
 def test_a_histogram_counts_weights_over_an_equal_share():
     from experiments.drawing import drawn
 
