@@ -7,6 +7,7 @@ scores any table.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,7 @@ from hetcore.errors import ParameterError
 from hetcore.numerics import to_float32
 from hetcore.trees import Forest, Tree, TreeParams, grow
 
-__all__ = ["ForeignLearner", "ForeignVotes", "TreeLearner", "TreeVotes", "kish"]
+__all__ = ["ForeignLearner", "ForeignVotes", "TreeLearner", "TreeVotes", "WeakLearner", "kish"]
 
 LEAST_CHILD = 1e-10  # weight of a leaf, where the heaviest row weighs 1
 
@@ -30,7 +31,25 @@ def kish(weights: NDArray) -> NDArray[np.float64]:
     return unit * (unit.sum() / (unit**2).sum())
 
 
-class TreeLearner:
+class WeakLearner:
+    """What a round asks of a weak learner for several candidates at once, one after the other."""
+
+    fit: Callable[..., Any]
+    votes: Callable[..., NDArray[np.float64]]
+
+    def fit_each(self, candidates: Sequence[tuple[NDArray, NDArray, NDArray]]) -> list[Any]:
+        """Return a model of each candidate's rows, signs and weights."""
+        return [self.fit(*each) for each in candidates]
+
+    def errors(
+        self, models: Sequence[Any], rows: NDArray, signs: NDArray, weights: NDArray
+    ) -> NDArray[np.float64]:
+        """Return each model's weighted error on rows (m,), in [0, 1]."""
+        missed = [float((weights * np.abs(self.votes(model, rows) - signs)).sum()) for model in models]
+        return 0.5 * np.array(missed) / weights.sum()
+
+
+class TreeLearner(WeakLearner):
     """Weighted trees; columns are binned once, for every round, candidate and class.
 
     A tree minimises the weighted squared error to the signs: for two classes that is the Gini index.
@@ -119,7 +138,7 @@ class _Constant:
         return np.full(len(X), self.sign)
 
 
-class ForeignLearner:
+class ForeignLearner(WeakLearner):
     """Any scikit-learn classifier that takes sample weights, cloned for each fit."""
 
     def __init__(self, X: NDArray, estimator: Any, random_state: int | None) -> None:

@@ -25,12 +25,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hetcore.schema import Stored, array
-from hetcore.transfer.learners import kish
+from hetcore.transfer.learners import WeakLearner, kish
 
 __all__ = ["LinearLearner", "LinearVotes", "Projection"]
 
 MOST_COMPONENTS = 200
 MOST_PLAIN = 100  # columns that were never cut, also in files of before
+MOST_VOTES = 100_000  # of models on rows that are held at once
 LARGEST = 1e100  # of a cell: what is beyond becomes its end
 FAR_APART, ENOUGH = 10.0, 30  # deviation over all rows in the target's, and cells that tell the target's
 COST, FEW_COLUMNS = 0.1, 30  # C, and of how many columns; see docs/transfer.md
@@ -147,7 +148,7 @@ def least_gcv(Z: NDArray, signs: Sequence[NDArray], domain: NDArray) -> float:
     return COSTS[int(totals.argmin())]
 
 
-class LinearLearner:
+class LinearLearner(WeakLearner):
     """Weighted ridge machines over columns that are standardised once, for every round, candidate and class.
 
     Parameters
@@ -192,12 +193,33 @@ class LinearLearner:
 
     def fit(self, rows: NDArray, signs: NDArray, weights: NDArray) -> NDArray[np.float64]:
         """Return v (m + 1,) fitted to `rows` with their signs and weights."""
-        root = np.sqrt(kish(weights))
-        scaled = self.Z[rows] * root[:, None]
-        # of a matrix with itself: half of the sums
-        system = scaled.T @ scaled
-        system[np.diag_indices(len(system))] += self._penalty
-        return np.linalg.solve(system, scaled.T @ (root * signs))
+        return self.fit_each([(rows, signs, weights)])[0]
+
+    def fit_each(self, candidates: Sequence[tuple[NDArray, NDArray, NDArray]]) -> list[NDArray[np.float64]]:
+        """Return v (m + 1,) of each candidate's rows, signs and weights."""
+        d = self.Z.shape[1]
+        systems, sides = np.empty((len(candidates), d, d)), np.empty((len(candidates), d, 1))
+        for system, side, (rows, signs, weights) in zip(systems, sides, candidates):
+            root = np.sqrt(kish(weights))
+            scaled = self.Z[rows] * root[:, None]
+            # of a matrix with itself: half of the sums
+            system[:] = scaled.T @ scaled
+            side[:, 0] = scaled.T @ (root * signs)
+        systems[:, np.arange(d), np.arange(d)] += self._penalty
+        return list(np.linalg.solve(systems, sides)[:, :, 0])
+
+    def errors(
+        self, models: Sequence[NDArray], rows: NDArray, signs: NDArray, weights: NDArray
+    ) -> NDArray[np.float64]:
+        """Return each model's weighted error on rows (m,), in [0, 1]."""
+        Z, missed, together = self.Z[rows], [], max(1, MOST_VOTES // max(len(rows), 1))
+        for first in range(0, len(models), together):
+            votes = Z @ np.column_stack(models[first : first + together])
+            # in place: what is held stays in the cache
+            np.clip(votes, -1.0, 1.0, out=votes)
+            votes -= signs[:, None]
+            missed.append(weights @ np.abs(votes, out=votes))
+        return 0.5 * np.concatenate(missed) / weights.sum()
 
     def votes(self, model: NDArray, rows: NDArray) -> NDArray[np.float64]:
         """Return h in [-1, 1] for each of `rows`."""

@@ -200,28 +200,20 @@ class Boosting:
 
     def _best(self) -> tuple[Any, float]:
         """Return the candidate of least weighted error on the target (and the sources), and epsilon_t."""
-        found, target, mixes = [], self._weighted(self.target), self.share < 1.0 and self.sources.size > 0
-        sources = self._weighted(self.sources) if mixes else None
-        for rows in self.candidates:
-            logs = self.log_weights[rows]
-            # relative to the heaviest row of these: all weights of a source may underflow otherwise
-            model = self.learner.fit(rows, self.signs[rows], np.exp(logs - logs.max()))
-            error = mixed = self._error(model, *target)
-            if mixes:
-                mixed = self.share * error + (1.0 - self.share) * self._error(model, *sources)
-            # the place breaks ties, so that models are never compared; equal but for the order of a sum is a tie
-            found.append((round(mixed, TIE_DIGITS), len(found), model, error))
-        *_, model, error = min(found)
-        return model, error
+        models = self.learner.fit_each([self._weighted(rows) for rows in self.candidates])
+        errors = mixed = self.learner.errors(models, *self._weighted(self.target))
+        if self.share < 1.0 and self.sources.size > 0:
+            of_sources = self.learner.errors(models, *self._weighted(self.sources))
+            mixed = self.share * errors + (1.0 - self.share) * of_sources
+        # the first of equal ones; equal but for the order of a sum is a tie
+        best = int(mixed.round(TIE_DIGITS).argmin())
+        return models[best], float(errors[best])
 
     def _weighted(self, rows: NDArray) -> tuple[NDArray, NDArray, NDArray]:
         """Return rows (m,), their signs, and their weights relative to the heaviest."""
         logs = self.log_weights[rows]
+        # all weights of a source may underflow otherwise
         return rows, self.signs[rows], np.exp(logs - logs.max())
-
-    def _error(self, model: Any, rows: NDArray, signs: NDArray, weights: NDArray) -> float:
-        misses = 0.5 * np.abs(self.learner.votes(model, rows) - signs)
-        return float((weights * misses).sum() / weights.sum())
 
     def _move(self, misses: NDArray[np.float64]) -> None:
         """Raise missed target rows, lower missed source rows, and let the weights sum to 1 again; misses in [0, 1]."""

@@ -9,7 +9,7 @@ from sklearn.tree import DecisionTreeClassifier
 import datasets
 import hetcore as hc
 from hetcore.data.plain import domains
-from hetcore.transfer.learners import TreeLearner, kish
+from hetcore.transfer.learners import TreeLearner, WeakLearner, kish
 from hetcore.transfer.left_out import ETAS, FIRST_ETA, MARGIN, PRIOR, folds_of, log_loss, mean_eta, posterior
 from hetcore.transfer.linear_learner import COSTS, MOST_COMPONENTS, LinearLearner, Projection, least_gcv
 from tests.naive import transfer as naive
@@ -226,3 +226,18 @@ def test_a_source_in_other_units_leaves_the_target_its_own(n_target, n_sources):
     z = found(X)[domain == 0, :-1]
     assert 0.3 < z[:, 0].std() < 3.0 and Projection.of(X)(X)[domain == 0, 0].std() < 0.02
     np.testing.assert_array_equal(found.scale[1:], alike.scale[1:])
+
+
+def test_candidates_together_are_fitted_and_err_as_one_by_one(monkeypatch):
+    rng = np.random.default_rng(3)
+    learner, signs, weights = LinearLearner(rng.normal(size=(80, 4))), rng.choice([-1.0, 1.0], 80), rng.random(80)
+    candidates = [(rows, signs[rows], weights[rows]) for rows in np.split(np.arange(80), [10, 30, 31, 60])]
+    models = learner.fit_each(candidates)
+    for model, candidate in zip(models, candidates, strict=True):
+        np.testing.assert_array_equal(model, learner.fit(*candidate))
+    rows = np.arange(5, 70)
+    given = rows, signs[rows], weights[rows]
+    for most in (1, 200, 10**6):
+        monkeypatch.setattr("hetcore.transfer.linear_learner.MOST_VOTES", most)
+        expected = WeakLearner.errors(learner, models, *given)
+        np.testing.assert_allclose(learner.errors(models, *given), expected, rtol=1e-12)

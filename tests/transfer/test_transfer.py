@@ -11,7 +11,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 import hetcore as hc
 from hetcore.transfer.boosting import alpha_source
-from hetcore.transfer.learners import TreeLearner
+from hetcore.transfer.learners import TreeLearner, WeakLearner
 from hetcore.transfer.rounds import Boosting, RunningScores, TaskSelection, WeightUpdate, largest_alpha, step_size
 from hetcore.transfer.weighted import eta_formulas
 
@@ -23,7 +23,7 @@ BOOSTED = (
 )
 
 
-class Scripted:
+class Scripted(WeakLearner):
     """A learner that says what a script says: fit returns the next list of signs."""
 
     def __init__(self, script):
