@@ -33,7 +33,7 @@ from hetcore.kernels.layout import (
 )
 from hetcore.kernels.nodes import apply_split, may_split, new_leaf, pick, release_slot, set_built
 from hetcore.kernels.packed_sums import output_hessian, packed_value
-from hetcore.kernels.splitting import improves, node_terms, scan_sparse
+from hetcore.kernels.splitting import node_terms, scan_column, scan_sparse
 
 SPARSE = 3  # measured: from so many bins a row on, listing the filled ones takes less than looking at all
 WHOLE, START, SEARCH, CHOOSE, QUEUE, SPLIT, FINISH, DONE = range(8)  # phases of `grow_tree`, and the last, none
@@ -87,11 +87,11 @@ def _search_rest(q, problem, work, scratch, node):
     """Line 5 for column q of the larger child, whose histograms are those of its parent by now."""
     parent, first, last = work.state[REST_SLOT], problem.offsets[q], problem.offsets[q + 1] - 1
     old, missing, found = work.pool[parent, first:last], work.pool[parent, last], work.found[scratch.part, 1]
-    if improves(old, missing, node, problem.layout, scratch.outputs[1], scratch, found):
+    if scan_column(old, missing, node, problem.layout, scratch.outputs[1], scratch, found):
         found[COLUMN] = q
 
 
-search_rest = kernel(_search_rest, allocates=False, inlined=True)
+search_rest = kernel(_search_rest, allocates=False)
 
 
 def _search_sparse(columns, rows, problem, work, scratch, terms):
@@ -155,7 +155,7 @@ def _search(problem, params, work, scratch):
         for q in range(j, end):
             n, new, flat = problem.n_bins[q], scratch.histograms[q - j], scratch.flat[q - j]
             place = slice(problem.offsets[q] * width, problem.offsets[q + 1] * width)
-            if wanted and improves(new[:n], new[MISSING_BIN], one, layout, scratch.outputs[0], scratch, found[0]):
+            if wanted and scan_column(new[:n], new[MISSING_BIN], one, layout, scratch.outputs[0], scratch, found[0]):
                 found[0, COLUMN] = q
             # stored only if it may be subtracted from later; the copy is compact, the scratch has 256 bins a column
             if kept >= 0:

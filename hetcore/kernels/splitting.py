@@ -103,7 +103,7 @@ def _may_improve(histogram, start, node, layout, outputs, scratch, best):
     return any_better(scratch.packed[1, :n], 0, outputs[0, 0], scratch.packed[0, :n], layout, node, best[KEY])
 
 
-may_improve = kernel(_may_improve, allocates=False, inlined=True)
+may_improve = kernel(_may_improve, allocates=False)
 
 
 def _filled_bins(histogram, last, mask, bins):
@@ -322,18 +322,6 @@ def _scan_column(histogram, missing, node, layout, outputs, scratch, best):
 scan_column = kernel(_scan_column, allocates=False)
 
 
-def _improves(histogram, missing, node, layout, outputs, scratch, best):
-    """Do what `scan_column` does, which is called only where it may find something."""
-    # with missing rows there are cuts of another kind, for which it asks itself
-    some = packed_count(missing, layout) > 0 or may_improve(
-        histogram, scratch.zeros, node, layout, outputs, scratch, best
-    )
-    return some and scan_column(histogram, missing, node, layout, outputs, scratch, best)
-
-
-improves = kernel(_improves, allocates=False, inlined=True)
-
-
 def _scan_single(n, n_missing, node, layout, slope, scratch, best):
     """Do what `scan_sparse` does for a single output, whose `slope` is G / s, in one loop."""
     words, bits, last = scratch.packed, layout.count_bits, layout.n_hessians
@@ -383,20 +371,18 @@ def _scan_sparse(n, node, layout, outputs, scratch, best):
     # vector code pays for several outputs alone
     if layout.n_outputs == 1:
         return scan_single(n, n_missing, node, layout, outputs[0, 0], scratch, best)
-    for c in range(last + 1):
-        for j in range(1, n):
-            words[c, j] += words[c, j - 1]
-    better = scan_words(n, node, layout, outputs, scratch, best)
-    if better:
-        best[MISSING_LEFT] = 0 if n_missing > 0 else UNKNOWN
-    if n_missing == 0:
-        return better
-    for c in range(last + 1):
-        for j in range(n):
-            words[c, j] += words[c, n]
-    if scan_words(n, node, layout, outputs, scratch, best):
-        best[MISSING_LEFT] = 1
-        better = True
+    better = False
+    for side in range(1 + (n_missing > 0)):
+        for c in range(last + 1):
+            if side == 0:
+                for j in range(1, n):
+                    words[c, j] += words[c, j - 1]
+            else:
+                for j in range(n):
+                    words[c, j] += words[c, n]
+        if scan_words(n, node, layout, outputs, scratch, best):
+            best[MISSING_LEFT] = side if n_missing > 0 else UNKNOWN
+            better = True
     return better
 
 
