@@ -39,7 +39,7 @@ ROUND = "round"
 """In an address: the round that is looked at, where that is not the last."""
 CHOICES = (
     "instance", "case", "mapof", "mapby", "graph", "model", "colour", "node", "rows", "along", "band", "mass",
-    "panea", "paneb",
+    "panea", "paneb", "against", "scored", "fails", "by", "column", "pair",
 )  # fmt: skip
 """In an address: what was chosen to be looked at of what came of a training."""
 STEP = "step"

@@ -78,6 +78,10 @@ def test_bands_run_along_a_feature_and_show_residuals():
     other = opened_again(page, "5_Noise.py")
     assert other.segmented_control(key="band_kind").value == "residuals"
     assert next(box.value for box in other.selectbox if box.label == "Along") == "x_3"
+    in_tab(page, "Distrusted rows")
+    page.query_params["after"] = "Distrusted rows"  # as the browser's tabs tell it
+    page.segmented_control(key="by").set_value("surprise").run()
+    assert opened_again(page, "5_Noise.py").segmented_control(key="by").value == "surprise"
 
 
 def test_flipped_labels_are_found_among_the_distrusted():

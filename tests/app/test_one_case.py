@@ -65,6 +65,13 @@ def test_a_change_of_a_case_stays_for_the_next_model(page, trained):
     assert "with" not in _predicted(page) and page.text_input[0].value != "-3"
 
 
+def test_the_column_that_a_case_moves_along_is_in_the_link(page):
+    box = next(box for box in page.selectbox if box.label == "Along one column")
+    chosen = next(option for option in box.options if option != box.value)
+    box.set_value(chosen).run()
+    assert page.query_params["column"] in (chosen, [chosen])
+
+
 def _press(page, label):
     next(button for button in page.button if button.label == label).click()
     return page.run()

@@ -66,6 +66,7 @@ def test_models_side_by_side_then_a_source_fails():
     assert "Without image, F1: " in text and "Trees on table" in text.split("Without image, F1: ")[1]
     page = page.selectbox(key="fails").set_value("table").run()
     page = ended(page)
+    assert opened_again(page, "6_Two_learners.py").selectbox(key="fails").value == "table"
     assert "Without table, F1: " in words(page)
     lines = {trace["name"] for trace in page.session_state["drawn two"]["F1"]["data"]}
     assert {"Trees on table", "Network on image", "Together"} <= lines
@@ -74,7 +75,15 @@ def test_models_side_by_side_then_a_source_fails():
     page.run().segmented_control(key="rows shown of 3").set_value("any").run()
     chosen = page.selectbox(key="two_instance").options[7]
     page.selectbox(key="two_instance").set_value(chosen).run()
-    assert opened_again(page, "6_Two_learners.py").selectbox(key="two_instance").value == chosen
+    page.segmented_control(key="against").set_value("seconds").run()
+    page.segmented_control(key="on held_out").set_value("train").run()
+    other = opened_again(page, "6_Two_learners.py")
+    assert other.selectbox(key="two_instance").value == chosen
+    assert other.segmented_control(key="against").value == "seconds"
+    assert other.segmented_control(key="on held_out").value == "train"
+    page.session_state["after"] = page.query_params["after"] = "Confusion"
+    page.run().selectbox(key="confusion_of").set_value("Trees on table").run()
+    assert opened_again(page, "6_Two_learners.py").selectbox(key="confusion_of").value == "Trees on table"
 
 
 def test_the_printed_steps_are_a_toggle_and_the_letters_have_their_equations():

@@ -148,6 +148,10 @@ def test_a_reload_brings_back_the_one_of_several_comparisons_that_was_made():
     assert page.session_state["chance several"] == "made"
     assert "over 10 seeds: beyond chance: higher" in page.markdown[0].value.replace("\\", "")
     assert not page.selectbox[0].set_value("first pair").run().markdown
+    other = AppTest.from_function(_of_several, default_timeout=PATIENCE)
+    assert page.query_params["pair"] in ("first pair", ["first pair"])
+    other.query_params["pair"] = "first pair"
+    assert other.run().selectbox[0].value == "first pair"
 
 
 def test_settings_that_differ_by_nothing_are_not_compared():

@@ -14,6 +14,7 @@ from hetcore.figures import basic
 from studio.jobs.job import Setting
 from studio.runs import chance
 from studio.views.common.widgets import chart, escape
+from studio.views.common.widgets_controls import asked_choice, in_link
 from studio.views.common.widgets_task import run_of, start, stop, watch
 
 __all__ = ["LEARNED", "any_over_seeds", "compared", "over_seeds", "setting_of"]
@@ -87,8 +88,9 @@ def any_over_seeds(data: HetData, pairs: Mapping[str, tuple[Setting, Setting]], 
     if slot not in st.session_state:
         # After a reload the one that was made, if any.
         made = (name for name, pair in pairs.items() if _run_of(data, [*map(setting_of, pair)], owner))
-        st.session_state[slot] = next(made, next(iter(pairs)))
-    chosen = st.selectbox("More than chance?", list(pairs), key=slot, width=360)
+        first = next(made, next(iter(pairs)))
+        st.session_state[slot] = [*pairs][asked_choice("pair", [*pairs], [*pairs].index(first))]
+    chosen = st.selectbox("More than chance?", list(pairs), width=360, **in_link("pair", slot))
     over_seeds(data, *pairs[chosen], owner, key)
 
 

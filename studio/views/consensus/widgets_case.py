@@ -343,7 +343,8 @@ def _along(study: Study, shown: Any, like: str | None, values: Values) -> None:
     columns = {_name(source, column): (source, column) for source, column, _ in shown.columns if column}
     if not columns:
         return
-    name = st.selectbox("Along one column", list(columns), key=f"case along {like}")
+    look = in_link("column", f"case along {like}")
+    name = st.selectbox("Along one column", list(columns), asked_choice("column", list(columns)), **look)
     source, column = columns[name]
     found = study.ask("studio.views.consensus.case:along", like, values, of=(source, column))
     if found is None:

@@ -129,7 +129,8 @@ def _distrusted(predictions: pl.DataFrame, wrong: pl.DataFrame, numbers: bool) -
     if numbers:
         text = {"weight": "least weight", "surprise": "largest surprise"}
         by = st.segmented_control(
-            "Most distrusted by", list(text), format_func=text.get, default="weight", required=True, key="by",
+            "Most distrusted by", list(text), format_func=text.get, default=[*text][asked_choice("by", [*text])],
+            required=True, **in_link("by"),
             help="Weight says where labels stray; surprise is how far this label strays, in standard deviations.",
         )  # fmt: skip
     ranked = noise_rows.distrusted(predictions, wrong, by)

@@ -25,6 +25,7 @@ from studio.views.common.curves import (
     starred,
 )
 from studio.views.common.widgets import chart, escape, live_chart, number
+from studio.views.common.widgets_controls import asked_choice, in_link
 from studio.views.common.widgets_tabs import tabs
 from studio.views.two_learners import settings
 from studio.views.two_learners.settings import BRANCHES, FEATURES, FIRST, ORDER_OF
@@ -183,14 +184,14 @@ def _switches(scored: str) -> tuple[str, str]:
     """Draw what the curves run against and on which rows; return both."""
     with st.container(horizontal=True):
         against = st.segmented_control(
-            "Against", AGAINST, key="against", default=AGAINST[0], required=True,
+            "Against", AGAINST, default=AGAINST[asked_choice("against", AGAINST)], required=True, **in_link("against"),
             help="Seconds are those of this machine, which trains several models at once; a network that needs PyTorch "
             "loads it first.",
         )  # fmt: skip
         rows = [scored, "train"] if scored != "train" else ["train"]
         chosen = st.segmented_control(
-            "On rows", rows, key=f"on {scored}", default=rows[0], required=True, format_func=SCORED.get,
-            help=ROWS,
+            "On rows", rows, default=rows[asked_choice("scored", rows)], required=True, format_func=SCORED.get,
+            help=ROWS, **in_link("scored", f"on {scored}"),
         )  # fmt: skip
     return against or AGAINST[0], chosen or rows[0]
 
@@ -226,7 +227,8 @@ def confusion(frames: Mapping[str, pl.DataFrame]) -> None:
     if st.session_state.get("confusion_of") not in names:
         st.session_state.pop("confusion_of", None)
     first = names.index(FIRST) if FIRST in names else len(names) - 1
-    label = st.selectbox("Model", names, first, key="confusion_of", help="Whose predictions are counted.", width=320)
+    look = in_link("model", "confusion_of") | {"help": "Whose predictions are counted.", "width": 320}
+    label = st.selectbox("Model", names, asked_choice("model", names, first), **look)
     truth, predicted = settings.predicted_rows(frames[label])
     figure = figures.confusion(truth, predicted)
     held_out = "held_out" in frames[label].columns and frames[label]["held_out"].count()

@@ -152,7 +152,7 @@ def failing(
     if st.session_state.get("fails") not in sources:
         st.session_state.pop("fails", None)
     name = st.selectbox(
-        "Source that fails", sources, len(sources) - 1, key="fails", width=320,
+        "Source that fails", sources, asked_choice("fails", sources, len(sources) - 1), width=320, **in_link("fails"),
         help="The trained models predict with noise in it, then without it. Nothing is trained again.",
     )  # fmt: skip
     models = {label: result.model for label, result in results.items() if result.model is not None}
