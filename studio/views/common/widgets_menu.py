@@ -55,7 +55,8 @@ export default function (component) {
   const sidebar = component.parentElement.closest("[data-testid='stSidebar']");
   if (!sidebar || sidebar.dataset.closes) return;
   sidebar.dataset.closes = "on a phone";
-  if (narrow.matches) close(sidebar);
+  // Upright it is closed already, and this may be here only after somebody opened it.
+  if (narrow.matches && matchMedia("(min-width: 769px)").matches) close(sidebar);
   sidebar.addEventListener("click", event => {
     if (narrow.matches && event.target.closest("a")) setTimeout(() => close(sidebar), 0);
   });
