@@ -16,9 +16,12 @@ __all__ = ["executor", "n_threads", "run_each"]
 
 def n_threads(n_jobs: int | None) -> int:
     """Return how many threads `n_jobs` asks for: None is one, -1 one a core that this process may use."""
-    from joblib import cpu_count  # not before it is asked for: half of a plain import's time
+    if n_jobs != -1:
+        return n_jobs or 1
+    # not before it is asked for: an import that most fits do without
+    from joblib import cpu_count
 
-    return cpu_count() if n_jobs == -1 else n_jobs or 1
+    return cpu_count()
 
 
 @cache
