@@ -24,6 +24,7 @@ boosting (or logistic boosting) of its rows, in one set of folds.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -140,9 +141,12 @@ class Rounds:
     def round(self) -> bool:
         """Lines 3 to 8; returns whether no forest has come closer to left-out rows for `patience` rounds."""
         before = self._deviation_gradients() if self.printed else None  # (20) is taken where both trees are nothing
-        growing = [ensemble for ensemble in self.labels if ensemble.open]
-        # neither looks at what the other says in this round
-        run_each(self._grow_labels, growing, self.rules["l2"].n_jobs)
+        # neither looks at what the other says in this round; weighted rows take the longest, and so come first: what
+        # is left of them at the end the other threads do
+        growing = [partial(self._grow_labels, ensemble) for ensemble in self.labels[::-1] if ensemble.open]
+        if self.deviation.open:
+            growing.append(partial(self.deviation.draw_ahead, self.rules["deviation_l2"]))
+        run_each(lambda grow: grow(), growing, self.rules["l2"].n_jobs)
         self._look()
         if self.deviation.open:
             self._grow_deviations(*(before or self._deviation_gradients()))

@@ -39,6 +39,9 @@ class Scores(NamedTuple):
     d: NDArray[np.float64]
 
 
+Drawn = tuple[list[NDArray[np.int32]], list[NDArray[np.int32]]]  # rows and columns of each member's next tree
+
+
 class CVFolds(NamedTuple):
     """Rows parted into as many folds as there are members.
 
@@ -98,6 +101,8 @@ class ForestEnsemble:
         The columns that trees may draw.
     rng : Generator
         Draws rows and columns of the trees.
+    ready : tuple or None
+        What was drawn ahead.
     """
 
     folds: CVFolds
@@ -114,6 +119,7 @@ class ForestEnsemble:
     grower: MemberGrower | None = None
     varying: NDArray[np.int32] | None = None
     rng: np.random.Generator | None = None
+    ready: Drawn | None = None
 
     @classmethod
     def start(
@@ -141,10 +147,16 @@ class ForestEnsemble:
             self.varying = varying_columns(train.binned, n_bins)  # others would only take their turn
         # without draws rows and columns are the same in every round
         if drawing or self.grower.parts is None:
-            self.grower.use(*self._drawn(rules))
+            ready, self.ready = self.ready or self._drawn(rules), None
+            self.grower.use(*ready)
         return self.grower.grow(self._rounded(gradients), self._rounded(hessians))
 
-    def _drawn(self, rules: TreeRules) -> tuple[list[NDArray[np.int32]], list[NDArray[np.int32]]]:
+    def draw_ahead(self, rules: TreeRules) -> None:
+        """Draw for the next trees, where threads have something else to grow meanwhile."""
+        if rules.n_jobs > 1 and self.grower is not None and (rules.row_share < 1 or rules.column_share < 1):
+            self.ready = self._drawn(rules)
+
+    def _drawn(self, rules: TreeRules) -> Drawn:
         """Return the rows and the columns of each member's next tree; in one call, which costs more than the draws."""
         rows, columns = self.folds.rows, [self.varying] * len(self.folds.rows)
         counts = [*_counts(rows, rules.row_share, 1), *_counts(columns, rules.column_share, LEAST_COLUMNS)]
