@@ -8,8 +8,17 @@ from numpy.typing import NDArray
 from hetcore.baselines.encoded import Encoded, TreeTable
 from hetcore.baselines.labels import Labels, TransductivePeer
 from hetcore.baselines.neighbors import neighbor_columns
-from hetcore.baselines.scoring import catboost_scores, histogram_scores, linear_scores, support_vector_scores
-from hetcore.errors import ParameterError
+from hetcore.baselines.scoring import (
+    CATBOOST_TREES,
+    COSTS,
+    MACHINES,
+    catboost_scores,
+    histogram_scores,
+    least,
+    linear_scores,
+    support_vector_scores,
+)
+from hetcore.parameters import Flag, Seed, Whole, param
 
 __all__ = ["JoinedCatBoost", "JoinedHistogramBoosting", "JoinedLinear", "JoinedSupportVectors"]
 
@@ -17,12 +26,10 @@ __all__ = ["JoinedCatBoost", "JoinedHistogramBoosting", "JoinedLinear", "JoinedS
 class _JoinedTrees(TransductivePeer):
     """What the boosted trees share: the table."""
 
-    def __init__(self, hops: int = 0, random_state: int | None = 0) -> None:
-        self.hops, self.random_state = hops, random_state
+    hops: int = param(0, Whole(0, 2), "How far neighbour columns reach; 0 is the joined table alone.")
+    random_state: int | None = param(0, Seed(), "Seed.")
 
     def _table(self, encoded: Encoded, labels: Labels) -> TreeTable:
-        if self.hops not in (0, 1, 2):
-            raise ParameterError(f"hops={self.hops!r} must be 0, 1 or 2: 0 leaves the graphs out.")
         if not self.hops or not encoded.graphs:
             # without graphs hops see nothing
             return encoded.joined
@@ -30,22 +37,16 @@ class _JoinedTrees(TransductivePeer):
 
 
 class JoinedCatBoost(_JoinedTrees):
-    """CatBoost on the joined table; parameters as in `JoinedHistogramBoosting`."""
+    """CatBoost on the joined table and on what the neighbours are and how they are labelled."""
+
+    n_iterations: int = param(CATBOOST_TREES, Whole(1), "Trees; half of them of more than ten classes.")
 
     def _scores(self, encoded: Encoded, labels: Labels) -> NDArray[np.float64]:
-        return catboost_scores(self._table(encoded, labels), labels, self.random_state)
+        return catboost_scores(self._table(encoded, labels), labels, self.random_state, self.n_iterations)
 
 
 class JoinedHistogramBoosting(_JoinedTrees):
-    """scikit-learn's histogram boosting on the joined table and on what the neighbours are and how they are labelled.
-
-    Parameters
-    ----------
-    hops : {0, 1, 2}, default=0
-        How far neighbour columns reach; 0 is the joined table alone.
-    random_state : int or None, default=0
-        Seed.
-    """
+    """Histogram boosting of scikit-learn on the same columns as `JoinedCatBoost`."""
 
     def _scores(self, encoded: Encoded, labels: Labels) -> NDArray[np.float64]:
         return histogram_scores(self._table(encoded, labels), labels, self.random_state)
@@ -54,12 +55,24 @@ class JoinedHistogramBoosting(_JoinedTrees):
 class JoinedLinear(TransductivePeer):
     """Logistic regression, or ridge for numbers, on the joined table."""
 
+    tuned: bool = param(True, Flag(), "Whether C is chosen within the labels, or 1; ridge chooses its penalty anyway.")
+    random_state: int | None = param(0, Seed(), "Seed of the folds.")
+
     def _scores(self, encoded: Encoded, labels: Labels) -> NDArray[np.float64]:
-        return linear_scores(encoded.linear, labels)
+        X, cost = encoded.linear, COSTS[0]
+        if self.tuned and labels.n_classes:
+            cost = least(COSTS, linear_scores, X, labels, self.random_state)
+        return linear_scores(X, labels, cost)
 
 
 class JoinedSupportVectors(TransductivePeer):
-    """RBF support vector machine on the joined table, at C = 1; `JoinedSVM` chooses cost and width."""
+    """RBF support vector machine on the joined table."""
+
+    tuned: bool = param(True, Flag(), "Whether cost and width are chosen within the labels, or those of scikit-learn.")
+    random_state: int | None = param(0, Seed(), "Seed of the folds.")
 
     def _scores(self, encoded: Encoded, labels: Labels) -> NDArray[np.float64]:
-        return support_vector_scores(encoded.linear, labels)
+        X, machine = encoded.linear, MACHINES[0]
+        if self.tuned:
+            machine = least(MACHINES, support_vector_scores, X, labels, self.random_state)
+        return support_vector_scores(X, labels, machine)

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from hetcore.baselines.encoded import Encoded, averaging_operator, symmetric_operator
 from hetcore.baselines.labels import Labels, TransductivePeer
-from hetcore.baselines.scoring import histogram_scores, linear_scores
+from hetcore.baselines.scoring import COSTS, histogram_scores, least, linear_scores
 from hetcore.data.splits import stratified
 from hetcore.parameters import Interval, Seed, Whole, param
 
@@ -73,12 +73,15 @@ class SimpleGraphConvolution(TransductivePeer):
 
     needs_graph = True
     n_steps: int = param(2, Whole(0), "Smoothing steps.")
+    random_state: int | None = param(0, Seed(), "Seed of the folds that C is chosen by.")
 
     def _scores(self, encoded: Encoded, labels: Labels) -> NDArray[np.float64]:
         operator, X = symmetric_operator(encoded.links, loops=1.0), encoded.linear
         for _ in range(self.n_steps):
             X = operator @ X
-        return linear_scores(X, labels)
+        # ridge chooses its penalty itself
+        cost = least(COSTS, linear_scores, X, labels, self.random_state) if labels.n_classes else COSTS[0]
+        return linear_scores(X, labels, cost)
 
 
 class CorrectAndSmooth(TransductivePeer):

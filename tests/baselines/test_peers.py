@@ -6,6 +6,7 @@ import numpy as np
 import polars as pl
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.svm import SVR
 
 import datasets
 from hetcore import HetData, metrics
@@ -13,6 +14,7 @@ from hetcore.baselines import PEERS
 from hetcore.baselines.encoded import Encoded
 from hetcore.baselines.labels import Labels
 from hetcore.baselines.neighbors import N_FOLDS, neighbor_columns, two_hops
+from hetcore.baselines.scoring import MACHINES, least, support_vector_scores
 from hetcore.data.splits import label_split
 from hetcore.errors import DataError, ParameterError
 from hetcore.multimodal import deep
@@ -180,5 +182,32 @@ def test_what_was_not_there_in_the_fit_is_refused(planted):
         peer.predict_proba(data)
     with pytest.raises(DataError, match="None of the 130 instances is labelled"):
         PEERS["HGB"]("regression", 0).fit(data, np.full(data.n, np.nan))
-    with pytest.raises(ParameterError, match="hops=3 must be 0, 1 or 2"):
+    with pytest.raises(ParameterError, match=r"hops=3 must be a whole number in \[0, 2\]"):
         PEERS["HGB"]("regression", 0).set_params(hops=3).fit(data, y)
+
+
+def test_costs_and_widths_are_those_of_least_error_within_the_labels():
+    rng = np.random.default_rng(0)
+    ids, X = [f"i{k}" for k in range(300)], rng.normal(size=(300, 2))
+    # a circle: a line is of no use, and a wide kernel of little
+    y = np.where((X**2).sum(axis=1) > 1.4, "out", "in")
+    data = HetData({"points": pl.DataFrame({"id": ids, "a": X[:, 0], "b": X[:, 1]})}, target=(ids, y))
+    labels = Labels.of(data)
+    machine = least(MACHINES, support_vector_scores, X, labels, 0)
+
+    def error(choice):
+        within = labels.kept(np.arange(300) % 2 == 0)
+        return np.mean(support_vector_scores(X, within, choice)[1::2].argmax(axis=1) != labels.target[1::2])
+
+    assert error(machine) <= np.median([error(each) for each in MACHINES])
+    assert error(machine) < error(MACHINES[4])  # the widest kernel at C = 1
+    # too few to part into folds: the default
+    assert least(MACHINES, support_vector_scores, X, labels.kept(np.arange(300) < 5), 0) == MACHINES[0]
+
+
+def test_the_width_of_one_is_that_of_scikit_learn():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(2.0, 3.0, size=(40, 3)), rng.normal(size=40)
+    labels = Labels(40, 0, np.arange(40), y)
+    expected = y.mean() + y.std() * SVR().fit(X, (y - y.mean()) / y.std()).predict(X)
+    assert_allclose(support_vector_scores(X, labels), expected, rtol=1e-6)
