@@ -1,9 +1,9 @@
 """Who does a source's steps during a fit: one executor in this process, and the interface of all executors.
 
 A fit knows of each source its records and scores (`SourceState`, or a view's state); the columns are a learner's
-(`hetcore.consensus.source_learners`, `hetcore.consensus.view_learners`), which takes a step when called. The local
-executor has the learners in this process; that of `hetcore.distributed` has them on the workers of a cluster. What a
-learner is given and what it returns is all that travels.
+(`hetcore.consensus.printed.source_learners`, `hetcore.consensus.view_learners`), which takes a step when called. The
+local executor has the learners in this process; that of `hetcore.distributed` has them on the workers of a cluster.
+What a learner is given and what it returns is all that travels.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from hetcore.consensus.recall import MEMORY, Recalled
 from hetcore.kernels.threads import run_each
 
 if TYPE_CHECKING:  # which know of executors
-    from hetcore.consensus.source_learners import Alone, Kept, Stepped, TableLearner
+    from hetcore.consensus.printed.source_learners import Alone, Kept, Stepped, TableLearner
     from hetcore.consensus.table_columns import TableEncoding
     from hetcore.consensus.view_learners import Advanced, ViewState
 

@@ -16,9 +16,9 @@ lambda0, and what the neighbours say, with weight lambda1 (eq. 4.4):
 | E, E~ | consensus of the sources; average over the neighbours |
 | lambda0, lambda1, N | `lambda0`, `lambda1`, `n_iterations` |
 
-`as_printed=True` runs Algorithm 1 to the letter (`hetcore.consensus.algorithm1`). On our data that loses to what one
-would do instead, for two reasons: every f_i is fitted to y alone on one table and then averaged, so what the sources
-know together is lost; and a graph reaches the model only through trees on table columns. The default
+`as_printed=True` runs Algorithm 1 to the letter (`hetcore.consensus.printed.algorithm1`). On our data that loses to
+what one would do instead, for two reasons: every f_i is fitted to y alone on one table and then averaged, so what the
+sources know together is lost; and a graph reaches the model only through trees on table columns. The default
 (`hetcore.consensus.boosting`) keeps the consensus of boosted sources, connectivity, weights by loss, missing sources
 and instances.
 
@@ -58,10 +58,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hetcore.base import BoostedEstimator, ClassifierScore, RegressorScore
-from hetcore.consensus.algorithm1 import Printed, PrintedModel, Tempering
 from hetcore.consensus.boosting import ViewBoosting
 from hetcore.consensus.executor import Executor, LocalExecutor
 from hetcore.consensus.predictor import StagewiseModel, in_no_table
+from hetcore.consensus.printed.algorithm1 import Printed, PrintedModel, Tempering
 from hetcore.consensus.view_predictor import ViewModel
 from hetcore.data import HetData
 from hetcore.data.text import counted

@@ -42,8 +42,9 @@ from hetcore.consensus.neighbor_columns import (
     unseen_rows,
 )
 from hetcore.consensus.outputs import Outputs
+from hetcore.consensus.projection import Projection, principal
 from hetcore.consensus.recall import MEMORY, held_views, hold_views, key_of, key_of_tables
-from hetcore.consensus.table_columns import MOST_GRAPHS, Projection, TableColumns, TableEncoding, Tables, principal
+from hetcore.consensus.table_columns import MOST_GRAPHS, TableColumns, TableEncoding, Tables
 from hetcore.consensus.table_views import BY_CATEGORY, NEAR, DataView, TableView, Unseen, View
 from hetcore.data import HetData
 from hetcore.errors import DataError

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from hetcore.consensus.executor import Executor, SourceState
 from hetcore.consensus.partial_sums import PartialSums, Span, spans_of
-from hetcore.consensus.source_learners import Alone, Kept, Stepped, TableLearner
+from hetcore.consensus.printed.source_learners import Alone, Kept, Stepped, TableLearner
 from hetcore.consensus.table_columns import TableEncoding
 from hetcore.consensus.table_views import TableFitter
 from hetcore.consensus.view_learners import Advanced, ViewLearner, ViewState

@@ -23,9 +23,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from hetcore.consensus.line_search import Along, search
 from hetcore.consensus.partial_sums import tree_sum
-from hetcore.consensus.source_learners import (
+from hetcore.consensus.printed.line_search import Along, search
+from hetcore.consensus.printed.source_learners import (
     SMALLEST,
     Kept,
     PrintedTask,

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from hetcore.binning import BinMapper, sampled_rows
 from hetcore.consensus.executor import SourceState
-from hetcore.consensus.source_learners import MAX_BINS, Alone, Kept, PrintedTask, Stepped, TableContent
+from hetcore.consensus.printed.source_learners import MAX_BINS, Alone, Kept, PrintedTask, Stepped, TableContent
 from hetcore.data import HetData
 from hetcore.data.encoding import SourceEncoder
 from hetcore.distributed.executor import DaskExecutor

@@ -48,7 +48,7 @@ class Recorder:
     def see_state(self, state: Any) -> None:
         """Record a round."""
         # Late, for it loads what a fit of another method does without.
-        from hetcore.consensus.algorithm1 import Printed
+        from hetcore.consensus.printed.algorithm1 import Printed
         from hetcore.consensus.view_predictor import ViewBoosting, added
 
         if isinstance(state, Printed):

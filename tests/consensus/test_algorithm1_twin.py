@@ -6,7 +6,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 import hetcore as hc
-from hetcore.consensus.algorithm1 import Printed
+from hetcore.consensus.printed.algorithm1 import Printed
 from hetcore.targets import Problem
 from tests.naive.algorithm1 import Algorithm1, Logistic, Squared
 

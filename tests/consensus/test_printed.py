@@ -11,8 +11,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import brentq
 
 import hetcore as hc
-from hetcore.consensus.algorithm1 import Printed
-from hetcore.consensus.line_search import line_search
+from hetcore.consensus.printed.algorithm1 import Printed
+from hetcore.consensus.printed.line_search import line_search
 from hetcore.losses import HalfSquared, Logistic
 from hetcore.targets import Problem
 from hetcore.trees import TreeParams, grow

@@ -15,7 +15,7 @@ import hetcore as hc
 pytest.importorskip("distributed", reason="Dask is not installed: pip install -r requirements-dask.txt")
 from hetcore import binning, distributed, model_files  # noqa: E402 - after the skip
 from hetcore.base import boost  # noqa: E402
-from hetcore.consensus import algorithm1  # noqa: E402
+from hetcore.consensus.printed import algorithm1  # noqa: E402
 from hetcore.data.reading.parquet_files import ParquetTable  # noqa: E402
 from hetcore.distributed import sharded_executor  # noqa: E402
 from hetcore.distributed.histogram_trees import FixedPoint, PartRows, grow_from_histograms  # noqa: E402

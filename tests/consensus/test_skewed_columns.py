@@ -10,7 +10,7 @@ import pytest
 from scipy.special import ndtri
 
 import hetcore as hc
-from hetcore.consensus.table_columns import FEWEST_VALUES, Projection
+from hetcore.consensus.projection import FEWEST_VALUES, Projection
 from hetcore.errors import ModelFileError
 from hetcore.metrics import rmse
 

@@ -10,7 +10,7 @@ from scipy.optimize import minimize
 
 import hetcore as hc
 from hetcore.consensus.outputs import Outputs
-from hetcore.consensus.table_columns import Projection
+from hetcore.consensus.projection import Projection
 from hetcore.consensus.view_sum import STRENGTH, ViewSum, factors, nearest_scales, summed
 from hetcore.consensus.view_weights import consensus
 

@@ -16,7 +16,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from hetcore import model_files
-from hetcore.consensus.table_columns import TableColumns, principal
+from hetcore.consensus.projection import principal
+from hetcore.consensus.table_columns import TableColumns
 from hetcore.data import HetData
 from hetcore.figures.basic import COLOURS, MARKERS, Figure, _layout
 from studio import scenarios

@@ -62,7 +62,7 @@ from hetcore.consensus.neighbor_columns import FAINTEST
 from hetcore.consensus.outputs import widened
 from hetcore.consensus.partial_sums import BLOCK
 from hetcore.consensus.predictor import Memory, in_no_table, neighbour_averages
-from hetcore.consensus.source_learners import (
+from hetcore.consensus.printed.source_learners import (
     PrintedTask,
     TableContent,
     TableLearner,
@@ -111,7 +111,7 @@ class Tempering(Declared):
 class Printed:
     """The state of a fit as printed; `round` is one pass of lines 3 to 9. K is 1 for numbers and two classes.
 
-    f_i and lines 5 to 8 are a source's learner's (`hetcore.consensus.source_learners`), wherever that is.
+    f_i and lines 5 to 8 are a source's learner's (`hetcore.consensus.printed.source_learners`), wherever that is.
     """
 
     problem: Problem

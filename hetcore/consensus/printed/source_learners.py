@@ -23,10 +23,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hetcore.binning import BinMapper
-from hetcore.consensus.line_search import line_search
 from hetcore.consensus.neighbor_columns import mean_over_graphs
 from hetcore.consensus.outputs import widened
 from hetcore.consensus.partial_sums import blocks_of, tree_sum
+from hetcore.consensus.printed.line_search import line_search
 from hetcore.data import Source
 from hetcore.data.encoding import SourceEncoder
 from hetcore.forest import Forest
