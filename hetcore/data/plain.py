@@ -23,10 +23,14 @@ from hetcore.data.encoding import SourceEncoder, side_by_side
 from hetcore.data.hetdata import HetData
 from hetcore.data.kinds import as_text
 from hetcore.data.source import Source
-from hetcore.data.text import listed, quoted
+from hetcore.data.text import counted, listed, quoted
 from hetcore.errors import DataError, MissingColumnsWarning
 
-__all__ = ["Codes", "Domains", "PlainTable", "codes", "domains", "filled", "plain_table"]
+__all__ = ["MOST_SHARED", "Codes", "Domains", "PlainTable", "codes", "domains", "filled", "plain_table"]
+
+# some, for ids of different tables may be equal by accident
+MOST_SHARED = 0.05
+"""Share of instances that several domains may have."""
 
 
 class PlainTable(NamedTuple):
@@ -158,7 +162,7 @@ def domains(data: HetData, target: str, like: HetData | None = None) -> Domains:
     Raises
     ------
     DataError
-        If there is no such source, or the sources share no column, or one is none of `like`.
+        If there is no such source, the sources share no column or many ids, or one is none of `like`.
 
     Warns
     -----
@@ -176,6 +180,7 @@ def domains(data: HetData, target: str, like: HetData | None = None) -> Domains:
     there = [name for name in codes if name in data.sources]
     # one encoder for all domains: the same value must be the same number in each
     encoder = SourceEncoder().fit(_stacked([known.sources[name] for name in codes]))
+    _check_apart(data, there)
     rows = [data.rows(name) for name in there]
     order = np.concatenate(rows)
     return Domains(
@@ -186,6 +191,14 @@ def domains(data: HetData, target: str, like: HetData | None = None) -> Domains:
         ids=data.ids[order],
         feature_names=encoder.feature_names,
     )
+
+
+def _check_apart(data: HetData, names: Sequence[str]) -> None:
+    """Refuse labelled domains that share ids: an id has one label, and a row would have that of another domain's."""
+    shared = data.mask[[data.source_names.index(name) for name in names]].sum(axis=0) > 1
+    if data.labelled.any() and shared.mean() > MOST_SHARED:
+        text = f"The domains share {counted(shared.sum(), 'id')}, {listed(data.ids[shared], 3)}: an id has one label"
+        raise DataError(f"{text}, so give each domain its own, such as 'north-1', in the labels too.")
 
 
 def _stacked(sources: Sequence[Source]) -> Source:

@@ -98,8 +98,10 @@ class TransferBase(Estimator):
     domain_names: list[str] | None = param(
         None,
         Domain(
-            lambda v: v is None or (not isinstance(v, str) and all(isinstance(s, str) for s in v)),
-            "a list of texts, one for each source number, or None",
+            lambda v: (
+                v is None or (not isinstance(v, str) and all(isinstance(s, str) for s in v) and len(set(v)) == len(v))
+            ),
+            "a list of different texts, one for each source number, or None",
         ),
         'Name of source 1, 2, ...; by default "1", "2", ....',
     )

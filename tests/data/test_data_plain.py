@@ -63,6 +63,14 @@ def test_domains_without_a_shared_column_are_refused():
         domains(hc.HetData(tables, id_column="id"), target="t")
 
 
+def test_labelled_domains_with_ids_of_one_another_are_refused():
+    tables = {name: ages(["0", "1", "2"], [1.0, 2.0, 3.0]) for name in ("north", "south")}
+    # row 0 of south would have the label of row 0 of north
+    with pytest.raises(DataError, match="The domains share 2 ids, '0', '1': an id has one label, so give each domain"):
+        domains(hc.HetData(tables | {"south": tables["south"][:2]}, target=(["0"], ["a"])), "north")
+    assert len(domains(hc.HetData(tables), "north").X) == 6
+
+
 def test_records_of_codes_are_text_as_given():
     table = pl.DataFrame({"record": ["r1", "r2"], "user": ["001", "7"], "item": [3, 5]})
     target = pl.DataFrame({"record": ["r1"], "y": [4.0]})

@@ -144,6 +144,9 @@ def test_what_is_wrong_with_the_domains_is_reported(name):
         quick(name, domain_names=["a"]).fit(X, y, domain)
     with pytest.raises(hc.ParameterError, match="domain_names='abc'"):
         quick(name, domain_names="abc").fit(X, y, domain)
+    # weights by name would be those of one of them
+    with pytest.raises(hc.ParameterError, match="must be a list of different texts, one for each source number"):
+        quick(name, domain_names=["a", "b", "a"]).fit(X, y, domain)
     with pytest.raises(hc.DataError, match="one class"):
         quick(name).fit(X, np.zeros(len(X)), domain)
 

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import polars as pl
 
 from hetcore.data import HetData
+from hetcore.data.plain import MOST_SHARED
 from hetcore.data.text import quoted
 from hetcore.transfer.linear_learner import ENOUGH as ENOUGH_CELLS
 from hetcore.transfer.linear_learner import FAR_APART
@@ -23,9 +24,6 @@ SIZES = (1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 100)
 """Examples of each class at which accuracy is measured, as far as the target has them."""
 ENOUGH = 20
 """Rows of a class in each domain that make a good example."""
-# Some, for ids of different tables may be equal by accident.
-MOST_SHARED = 0.05
-"""Share of instances that may stand in several domains by accident."""
 
 
 class Method(NamedTuple):
