@@ -27,7 +27,7 @@ TINY = 1e-35  # values all below it are next to nothing in float32
 
 MOMENTS = "has moments or durations: give numbers, such as days since a date"
 NO_NUMBERS = "y has labels that are no numbers: give a number for each row."
-TAKES_ARRAYS = "{} takes arrays, not a HetData: hetcore.data.plain makes arrays of one."
+TAKES_ARRAYS = "{} takes arrays, not a HetData: hetcore.data.plain makes arrays of one (plain_table, domains, codes)."
 
 
 def whole(value: Any) -> bool:
@@ -110,7 +110,7 @@ def validated(estimator: Any, X: ArrayLike, *y: ArrayLike, **checks: Any) -> Any
     except ValueError as error:
         if not str(error).startswith(("could not convert string", "setting an array element")):
             raise
-        raise DataError(_no_numbers(X) or NO_NUMBERS) from None
+        raise DataError(_no_numbers(X) or _no_rows(X) or NO_NUMBERS) from None
     if checks.get("y_numeric"):
         found = found[0], as_numbers(found[1])
     _look_at_ranges(estimator, found[0] if y else found, reset=checks.get("reset", True))
@@ -135,12 +135,17 @@ def _check_labels(y: ArrayLike) -> None:
         return
     if labels.dtype.kind in "mM":
         raise DataError("y holds moments or durations: give numbers of a unit, or text for classes.")
-    if labels.dtype != object or labels.ndim != 1:
+    if labels.ndim != 1 or labels.dtype.kind not in "Of":
         return
-    missing = np.flatnonzero([is_missing(label) for label in labels])
+    lacking = np.isnan(labels) if labels.dtype.kind == "f" else [is_missing(label) for label in labels]
+    missing = np.flatnonzero(lacking)
+    if missing.size and missing.size == len(labels):
+        raise DataError(f"All {len(labels):,} labels of y are missing: give some.")
     if missing.size:
         count = counted(missing.size, "missing label")
         raise DataError(f"y has {count}, the first in row {missing[0] + 1}: leave such rows out.")
+    if labels.dtype != object:
+        return
     texts = np.array([isinstance(label, str) for label in labels], bool)
     if texts.any() and not texts.all():
         pair = f"{quoted(labels[texts][0])} beside {quoted(labels[~texts][0])}"
@@ -173,13 +178,22 @@ def _no_numbers(X: ArrayLike) -> str:
             continue
         called = f"Column {place + 1}" if names is None else f"The column {quoted(names[place])}"
         if isinstance(wrong, str):
-            cure = "encode it as numbers, or let hetcore.data.plain do so, of a HetData"
+            cure = "encode it as numbers, or let hetcore.data.plain.plain_table do so, of a HetData"
             return f"{called} of X has text, such as {quoted(wrong)}: {cure}."
         if isinstance(wrong, dt.date | dt.time | dt.timedelta | np.datetime64 | np.timedelta64):
             return f"{called} of X {MOMENTS}."
         # in the words that scikit-learn asks for
         return f"{called} of X has {quoted(str(wrong))}: an argument must be a string or a number, one in each cell."
     return ""
+
+
+def _no_rows(X: ArrayLike) -> str:
+    """Return the sentence for what is no rows of one length; "" for what is."""
+    try:
+        rows = np.asarray(X, object)
+    except ValueError:
+        return ""
+    return "" if rows.ndim == 2 else "X is no (n, d): give rows, each with as many columns."
 
 
 def _na_among_objects(X: ArrayLike) -> str:

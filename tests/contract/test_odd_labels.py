@@ -33,10 +33,25 @@ def _model(name):
 @pytest.mark.parametrize("missing", [None, pd.NA, pd.NaT, float("nan"), Decimal("nan")])
 def test_missing_labels_are_counted_and_placed(name, missing, rows):
     X, y = rows
-    for labels in (y.astype(object), y.astype(str).astype(object)):
+    numbers = [y.astype(float)] if isinstance(missing, float) else []
+    for labels in (y.astype(object), y.astype(str).astype(object), *numbers):
         labels[[3, 7]] = missing
         with pytest.raises(hc.DataError, match=r"y has 2 missing labels, the first in row 4: leave such rows out\."):
             _model(name).fit(X, labels)
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_labels_that_are_all_missing_ask_for_some(name, rows):
+    for missing in (np.full(N, None), np.full(N, np.nan)):
+        with pytest.raises(hc.DataError, match=rf"^All {N} labels of y are missing: give some\.$"):
+            _model(name).fit(rows[0], missing)
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_rows_of_several_lengths_are_refused(name, rows):
+    for X in ([*rows[0][:-1].tolist(), [1.0]], ["a", "b"] * (N // 2)):
+        with pytest.raises(hc.DataError, match=r"^X is no \(n, d\): give rows, each with as many columns\.$"):
+            _model(name).fit(X, rows[1])
 
 
 @pytest.mark.parametrize("name", ROWS)
