@@ -64,9 +64,12 @@ class _Scored:
         Raises
         ------
         DataError
-            If y or the weights are of pandas and have the index of X, or the ids of data, in another order, or there is
-            no label.
+            If y or the weights are of pandas and have the index of X, or the ids of data, in another order, a weight is
+            negative, or there is no label.
         """
+        weights = np.asarray(sample_weight)
+        if weights.dtype.kind in "if" and (weights < 0).any():
+            raise DataError(f"sample_weight has {weights.min():g}: give numbers of at least 0.")
         if isinstance(X, HetData):
             return self._score_of(X, y, sample_weight)
         if y is None:

@@ -49,3 +49,11 @@ def test_without_a_label_a_score_asks_for_some():
     arrays = hc.HGBMRegressor(n_iterations=2).fit(X[:, None], X)
     with pytest.raises(hc.DataError, match=r"There is no y to compare predictions with: give score\(X, y\)"):
         arrays.score(X[:, None])
+
+
+def test_weights_below_zero_are_refused():
+    data, y = _data((X > 0).astype(str), "classification"), X > 0
+    model, rows = hc.GBCClassifier(n_iterations=2).fit(data), hc.HGBMClassifier(n_iterations=2).fit(X[:, None], y)
+    for call in (lambda w: model.score(data, sample_weight=w), lambda w: rows.score(X[:, None], y, w)):
+        with pytest.raises(hc.DataError, match=r"sample_weight has -2: give numbers of at least 0\."):
+            call(np.where(X > 0, 1.0, -2.0))
