@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import product
 from typing import Any
@@ -58,8 +58,9 @@ class CrossValidation:
     """
 
     estimator: Any
-    settings: list[dict[str, Any]]
-    scores: NDArray[np.float64]
+    # hundreds of lines, which the table tells better
+    settings: list[dict[str, Any]] = field(repr=False)
+    scores: NDArray[np.float64] = field(repr=False)
     metric_name: str
     one_standard_error: bool = False
 

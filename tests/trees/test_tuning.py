@@ -58,6 +58,11 @@ def test_the_table_has_every_setting_at_every_number_of_rounds():
     assert_allclose(row["standard_error"][0], scores.std(ddof=1) / np.sqrt(3))
 
 
+def test_what_is_shown_of_it_is_short():
+    cv = CrossValidation(hc.GBCClassifier(), [{"lambda0": 0.0}] * 16, np.zeros((16, 5, 100)), "error")
+    assert repr(cv) == "CrossValidation(estimator=GBCClassifier(), metric_name='error', one_standard_error=False)"
+
+
 def test_a_fit_that_ends_by_itself_stays_as_it_is_with_more_rounds():
     data, _ = planted("regression", n=60, n_graphs=1, coverage=1.0)
     cv = cross_validate(hc.GBCRegressor(), data, {"lambda0": [0.0, 1.0]}, n_folds=3)
