@@ -213,7 +213,7 @@ class BoostedEstimator(Estimator):
     _task: ClassVar[str]
 
     def fit(self, data: HetData, y: Any = None, *, callbacks: Iterable[Callback] = (), eval_y: Any = None) -> Any:
-        """Fit to the labelled instances; the unlabelled ones take part (transductive).
+        """Fit to the labelled instances; consensus learns from the unlabelled ones too (transductive).
 
         Parameters
         ----------

@@ -356,6 +356,5 @@ class SeedAndThreads(Declared):
     n_jobs: int | None = param(
         None,
         Whole(1, also={-1: "as many as the machine has cores"}).or_none("None for 1"),
-        "Threads, each for some of the views or members, with the same bits; None for 1. Consensus as printed has one, "
-        "and on a cluster the workers say how many.",
+        "Threads, each for some of the views or members, with the same bits; None for 1.",
     )

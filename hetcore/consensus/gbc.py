@@ -194,7 +194,7 @@ class _GBC(Tempering, BoostedEstimator):
         OneOf("sequential", "parallel"),
         "As printed, whether sources see others' newest values or the same state.",
     )
-    as_printed: bool = param(False, Flag(), "Run the paper's Algorithm 1 to the letter; see its module.")
+    as_printed: bool = param(False, Flag(), "Run the paper's Algorithm 1 to the letter, on one thread; see its module.")
 
     def _start(self, problem: Problem, executor: Executor | None = None) -> ViewBoosting | Printed:
         rng, params = np.random.default_rng(self.random_state), self.get_params(deep=False)

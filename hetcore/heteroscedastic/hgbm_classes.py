@@ -53,6 +53,8 @@ class HGBMClassifier(ClassifierScore, DeviationBoosting, SeedAndThreads):
     ----------
     classes_ : (C,) ndarray
         Class labels.
+    instance_weights_, n_iterations_, best_iteration_, history_, n_features_in_
+        As of `HGBMRegressor`.
 
     References
     ----------

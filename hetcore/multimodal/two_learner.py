@@ -165,7 +165,7 @@ class TwoWeakLearnerClassifier(ClassifierScore, BoostedEstimator):
     n_iter_no_change: int = param(20, Whole(1), "Rounds without a lower validation loss that end the training.")
     decision_scoring: str | None = param(
         None,
-        OneOf("f1_macro").or_none(),
+        OneOf("f1_macro", None),
         "What the named class is best for: None names the most probable one; \"f1_macro\" multiplies the probabilities "
         "by a weight a class, chosen on the rows of `validation_fraction` (1 without any).",
     )
