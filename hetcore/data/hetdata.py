@@ -120,7 +120,7 @@ class HetData(WhatIf, Views):
     ) -> None:
         ways = check_ways(spelling)
         # spelling first: ids that become the same must be found so by sources, graphs and labels alike
-        own, own_graphs = read_sources(sources, id_column, kinds or {}, ways), read_graphs(graphs or {}, ways)
+        own, own_graphs = read_sources(sources, id_column, kinds or {}, ways), read_graphs(graphs, ways)
         labels = read_labels(target, id_column, task, ways)
         self.label_name = label_name(target, id_column)
         joined = joined_ids({name: source.id_series for name, source in own.items()}, labels[0])
@@ -214,7 +214,7 @@ class HetData(WhatIf, Views):
         data = object.__new__(cls)
         ways, allowed = check_ways(spelling), folders(within)
         own = read_sources(sources, id_column, kinds or {}, ways, within=allowed)
-        own_graphs = read_graphs(graphs or {}, ways, within=allowed)
+        own_graphs = read_graphs(graphs, ways, within=allowed)
         target = read_target_table(target, allowed)
         labels = read_labels(target, id_column, task, ways)
         data.label_name = label_name(target, id_column)

@@ -224,6 +224,8 @@ def test_a_target_of_arrays():
         ({"sources": {"one": ONE.select("id")}}, "Source 'one': There is no column beside"),
         ({"sources": {"one": ONE}, "kinds": {"two": {}}}, "kinds names the source 'two'"),
         ({"sources": {"one": ONE}, "kinds": {"one": {"q": "real"}}}, "Source 'one': There is no column 'q'"),
+        ({"sources": {"one": ONE}, "graphs": ONE}, "The graphs are a DataFrame, not named: give graphs={name: edges}"),
+        ({"sources": {"one": ONE}, "graphs": [ONE]}, "The graphs are a list, not named"),
         ({"sources": {"one": ONE}, "graphs": {"g": 3}}, "Graph 'g': A graph can't be read from int"),
         ({"sources": {"one": ONE}, "target": ONE.with_columns(w=1)}, "Target: The labels come with the columns"),
         ({"sources": {"one": ONE}, "target": [1, 2]}, "Target: The labels can't be read from list"),

@@ -80,11 +80,14 @@ def _read_source(given: Any, id_column: str, kinds: Mapping[str, str] | None) ->
 
 
 def read_graphs(
-    graphs: Mapping[str, Any], ways: tuple[str, ...], within: Sequence[Path] | None = None
+    graphs: Mapping[str, Any] | None, ways: tuple[str, ...], within: Sequence[Path] | None = None
 ) -> dict[str, Graph]:
     """Read graphs: see `read_sources`; a table at a path is read whole."""
+    if graphs is not None and not isinstance(graphs, Mapping):
+        kind = type(graphs).__name__
+        raise DataError(f"The graphs are a {kind}, not named: give graphs={{name: edges}}, or leave them out.")
     read = {}
-    for name, given in graphs.items():
+    for name, given in (graphs or {}).items():
         check_name("graph", name)
         try:
             given = _read_path(given, within)
