@@ -67,7 +67,9 @@ class Solution:
         # of the roots: least squares of weighted rows without squaring their condition
         columns = np.where(varies, apart / scale, 0.0) * self.roots[:, None]
         slopes = np.linalg.lstsq(columns, (self.y - mean) * self.roots, rcond=None)[0] / scale
-        self.line = np.append(slopes, mean - centre @ slopes)
+        # what overflows here is refused by its errors
+        with np.errstate(over="ignore", invalid="ignore"):
+            self.line = np.append(slopes, mean - centre @ slopes)
         return True
 
     def _missed(self, X: NDArray, y: NDArray) -> NDArray[np.float64]:
@@ -75,11 +77,14 @@ class Solution:
         return (y - X @ self.line[:-1] - self.line[-1]) ** 2
 
     def squares(self) -> dict[str, float]:
-        """Return mean squared errors, weighted on the training rows."""
-        weights = self.roots**2
-        found = {"train": float(weights @ self._missed(self.X, self.y) / weights.sum())}
-        if self.validation is not None:
-            found["held_out"] = float(self._missed(*self.validation).mean())
+        """Return mean squared errors, weighted on the training rows; raise DataError if they or the line overflow."""
+        weights, found = self.roots**2, {}
+        with np.errstate(over="ignore", invalid="ignore"):
+            found["train"] = float(weights @ self._missed(self.X, self.y) / weights.sum())
+            if self.validation is not None:
+                found["held_out"] = float(self._missed(*self.validation).mean())
+        if not np.isfinite([*found.values()]).all():
+            raise DataError("The columns or labels are so large or small that an error overflows: rescale them.")
         return found
 
 
@@ -173,8 +178,6 @@ class HLR(RegressorScore, RowsEstimator):
         return {"losses": losses, "detail": {"metric_name": "RMSE", "metric": metric}}
 
     def _finish(self, state: Solution) -> None:
-        if not np.isfinite(state.line).all():
-            raise DataError("The columns or labels are so large or small that a coefficient overflows: rescale them.")
         self.coef_, self.intercept_ = state.line[:-1].copy(), float(state.line[-1])
         weights = state.roots**2
         self.instance_weights_ = weights / weights.mean()

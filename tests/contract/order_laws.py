@@ -37,7 +37,9 @@ GRAPHS = {"edges": BITS, "ids": BITS, "hidden": BITS, "empty": BITS}
 DRAWN_BY_ROW = {"hidden": BITS, "empty": BITS}
 PLAIN: dict[str, dict[str, float]] = {
     **{name: DRAWN_BY_ROW for name in ROWS},
-    "HeteroscedasticLinearRegression": {"rows": SUMS, "columns": SUMS, "hidden": BITS, "empty": SUMS},
+    **dict.fromkeys(
+        ("HLR", "HeteroscedasticLinearRegression"), {"rows": SUMS, "columns": SUMS, "hidden": BITS, "empty": SUMS}
+    ),
     **{name: {"rows": SUMS, "hidden": BITS} for name in DOMAINS},
     "RidgeTransferClassifier": {"rows": SUMS, "columns": SUMS, "sources": SUMS, "hidden": BITS},
     "MultiKTClassifier": {"rows": SUMS, "columns": SUMS, "sources": SUMS, "hidden": BITS},

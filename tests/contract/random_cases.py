@@ -121,14 +121,15 @@ def _rows(draw: Any, name: str, large: bool) -> Case:
 @st.composite
 def _domains(draw: Any, name: str, large: bool) -> Case:
     """Draw a problem of a target domain and up to three source domains."""
-    y = draw(_labels("classification", large, least=8))
+    numbers = name.endswith("Regressor")
+    y = draw(_labels("regression" if numbers else "classification", large, least=8))
     X = draw(_tables(y, missing=False))
     domain = np.random.default_rng(draw(seeds)).choice([-1, 1, 2, 5][: draw(st.integers(1, 4))], len(y))
     domain[:4] = -1
-    names = np.array(["ant", "bee", "cat", "dog"])[y].astype(object)
+    names = y.copy() if numbers else np.array(["ant", "bee", "cat", "dog"])[y].astype(object)
     if draw(st.booleans()):
-        names[6:][::3] = None
-    more = {"eval_set": (X[:4], np.array(names[:4], str))} if draw(st.booleans()) else {}
+        names[6:][::3] = np.nan if numbers else None
+    more = {"eval_set": (X[:4], names[:4].astype(float if numbers else str))} if draw(st.booleans()) else {}
     return Case(METHODS[name](**draw(DOMAINS[name])), (X, names, domain), more, X, draw(sometimes))
 
 
@@ -215,12 +216,14 @@ ROWS = {
     "HeteroscedasticLinearRegression": _chosen(
         n_iterations=[1, 20], l2=[0.0, 1e-3, 10.0], deviation_l2=[0.0, 1.0], deviation=["learned", "constant"]
     ),
+    "HLR": _chosen(fit_intercept=[True, False]),
 }
 _KERNEL = dict(kernel=["linear", "rbf"], gamma=["scale", 0.5], C=[1e-3, 1.0, 1e6])
 _BOOSTED = dict(n_iterations=[1, 4], max_depth=[1, 3], source_rate=["hedge", "ratio"])
 DOMAINS = {
     "RidgeTransferClassifier": _chosen(**_KERNEL),
     "TransferClassifier": _chosen(random_state=[0, 1]),
+    "TransferRegressor": _chosen(random_state=[0, 1]),
     "TargetSVM": _chosen(**_KERNEL),
     "MultiKTClassifier": _chosen(**_KERNEL, balanced=[True, False]),
     "TransferForestClassifier": _chosen(gamma=[0.0, 0.8, 1.0], n_iterations=[1, 2], max_depth=[1, 4]),

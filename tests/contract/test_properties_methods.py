@@ -17,7 +17,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from hetcore.errors import DataError, ParameterError
 from hetcore.model_files import dumps, load
-from hetcore.transfer.estimator import TransferEstimator
+from hetcore.transfer.estimator import TransferBase
 from tests.contract.random_cases import METHODS, cases
 
 MAY_BE_UNDEFINED = ("autocorrelation", "disagreement", "per_source")
@@ -69,7 +69,7 @@ def assert_defined(model):
         assert (values >= 0).all() and (values <= 1).all()
         explains_nothing = name == "graph_weights_" and (values == 0).all()  # said, not normalised to 1
         whole = abs(values.sum() - 1) < 1e-9
-        assert not len(values) or whole or explains_nothing or isinstance(model, TransferEstimator)
+        assert not len(values) or whole or explains_nothing or isinstance(model, TransferBase)
     json.dumps(model._get_state()[0], allow_nan=False)
 
 

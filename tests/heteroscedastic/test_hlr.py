@@ -83,3 +83,11 @@ def test_a_column_far_from_0_or_of_another_size_is_learned_as_if_it_were_not(far
     moved = np.column_stack([far + unit * X[:, 0], X[:, 1]])
     found = hc.HLR().fit(moved, y, squared_errors=squares).predict(moved)
     np.testing.assert_allclose(found, plain, atol=1e-5)
+
+
+@pytest.mark.parametrize("size", [1e160, 1e300, 1.7e308])
+def test_labels_whose_squared_errors_overflow_are_refused(size):
+    X, y = [[0.1], [-0.1], [0.6], [0.2]], np.array([1.0, 0.0, 0.0, -1.0])
+    with pytest.raises(hc.DataError, match="so large or small that an error overflows: rescale them"):
+        hc.HLR().fit(X, size * y)
+    assert hc.HLR().fit(X, 1e150 * y).history_["loss:train"].is_finite().all()
