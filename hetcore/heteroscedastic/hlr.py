@@ -58,7 +58,10 @@ class Solution:
     def round(self) -> bool:
         """Solve (2); returns that nothing is left to do."""
         shares = self.roots**2 / (self.roots**2).sum() if self.with_intercept else np.zeros(len(self.y))
-        centre, mean = shares @ self.X, float(shares @ self.y)
+        # from the first label on: the mean of labels that are all one value is that value, to the bit
+        first = float(self.y[0]) if self.with_intercept else 0.0
+        with np.errstate(over="ignore", invalid="ignore"):
+            centre, mean = shares @ self.X, first + float(shares @ (self.y - first))
         apart = self.X - centre
         # in one unit and about their means, for moments in milliseconds leave no room for what varies
         scale = np.abs(apart[self.roots > 0]).max(axis=0, initial=0.0)
