@@ -236,7 +236,7 @@ def _of_rows(name: str, rng: np.random.Generator) -> tuple[dict[str, Any], NDArr
 def _of_domains(name: str, rng: np.random.Generator) -> tuple[dict[str, Any], NDArray, NDArray]:
     n_domains, n = int(rng.integers(1, 4)), int(rng.choice([100, 200]))
     X = rng.normal(size=(n + 50, int(rng.integers(1, 5))))
-    y = labels_of(_linear(X, rng), name.endswith("Classifier"))
+    y = labels_of(_linear(X, rng), not name.endswith("Regressor"))
     domain = rng.choice([1, 2, 5][:n_domains], n)
     domain[: n // 2] = -1
     return {"X": X[:n], "y": y[:n], "domain": domain}, X[n:], y[n:]
