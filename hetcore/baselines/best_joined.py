@@ -25,7 +25,7 @@ from hetcore.events import Callback, RoundEnd
 __all__ = ["BestJoined", "best_joined"]
 
 N_FOLDS = 3
-CATBOOST_TREES = 200  # a third of the peer's of the open suite: a page waits for them, four times over
+QUICK_TREES = 200  # a third of the peer's of the open suite: a page waits for them, four times over
 MOST_SUPPORT_VECTORS = 5000  # labelled rows; a kernel matrix of more takes longer than all the others together
 
 
@@ -58,7 +58,7 @@ class BestJoined:
 def learners(n_labels: int, seed: int | None = 0) -> dict[str, TransductivePeer]:
     """Return the learners by name; no support vector machine beyond 5,000 labels."""
     found = {
-        "CatBoost": JoinedCatBoost(n_iterations=CATBOOST_TREES, random_state=seed),
+        "CatBoost": JoinedCatBoost(n_iterations=QUICK_TREES, random_state=seed),
         "HGB": JoinedHistogramBoosting(random_state=seed),
         "linear model": JoinedLinear(random_state=seed),
     }

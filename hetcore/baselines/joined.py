@@ -10,15 +10,14 @@ from hetcore.baselines.labels import Labels, TransductivePeer
 from hetcore.baselines.neighbors import neighbor_columns
 from hetcore.baselines.scoring import (
     CATBOOST_TREES,
-    COSTS,
     MACHINES,
     catboost_scores,
     histogram_scores,
     least,
-    linear_scores,
     support_vector_scores,
+    tuned_linear_scores,
 )
-from hetcore.parameters import Flag, Seed, Whole, param
+from hetcore.parameters import Seed, Whole, param
 
 __all__ = ["JoinedCatBoost", "JoinedHistogramBoosting", "JoinedLinear", "JoinedSupportVectors"]
 
@@ -53,26 +52,19 @@ class JoinedHistogramBoosting(_JoinedTrees):
 
 
 class JoinedLinear(TransductivePeer):
-    """Logistic regression, or ridge for numbers, on the joined table."""
+    """Logistic regression, or ridge for numbers, on the joined table; its penalty is chosen within the labels."""
 
-    tuned: bool = param(True, Flag(), "Whether C is chosen within the labels, or 1; ridge chooses its penalty anyway.")
     random_state: int | None = param(0, Seed(), "Seed of the folds.")
 
     def _scores(self, encoded: Encoded, labels: Labels) -> NDArray[np.float64]:
-        X, cost = encoded.linear, COSTS[0]
-        if self.tuned and labels.n_classes:
-            cost = least(COSTS, linear_scores, X, labels, self.random_state)
-        return linear_scores(X, labels, cost)
+        return tuned_linear_scores(encoded.linear, labels, self.random_state)
 
 
 class JoinedSupportVectors(TransductivePeer):
-    """RBF support vector machine on the joined table."""
+    """RBF support vector machine on the joined table; its cost and gamma are chosen within the labels."""
 
-    tuned: bool = param(True, Flag(), "Whether cost and width are chosen within the labels, or those of scikit-learn.")
     random_state: int | None = param(0, Seed(), "Seed of the folds.")
 
     def _scores(self, encoded: Encoded, labels: Labels) -> NDArray[np.float64]:
-        X, machine = encoded.linear, MACHINES[0]
-        if self.tuned:
-            machine = least(MACHINES, support_vector_scores, X, labels, self.random_state)
-        return support_vector_scores(X, labels, machine)
+        machine = least(MACHINES, support_vector_scores, encoded.linear, labels, self.random_state)
+        return support_vector_scores(encoded.linear, labels, machine)

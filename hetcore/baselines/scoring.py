@@ -4,7 +4,7 @@ Scores are probabilities (n, K), or numbers (n,). CatBoost grows 600 trees of de
 its default; where many columns or classes would cost many times the rest, above 100 columns each split looks at a fifth
 of them, above two classes CatBoost's trees have depth 4, above ten there are half as many. Leaves shrink with the
 labelled rows: histogram boosting's default of 20 rows a leaf can split no 30 rows. Costs of linear models and kernel
-machines, and the width of these, are those of least error in three folds of the labelled rows.
+machines, and the gamma of these, are those of least error in three folds of the labelled rows.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ from hetcore.baselines.labels import Labels
 from hetcore.data.splits import stratified
 
 __all__ = [
-    "COSTS", "MACHINES", "catboost_scores", "histogram_scores", "least", "linear_scores", "placed",
-    "support_vector_scores",
+    "MACHINES", "catboost_scores", "histogram_scores", "least", "linear_scores", "placed", "support_vector_scores",
+    "tuned_linear_scores",
 ]  # fmt: skip
 
 MANY_COLUMNS, MANY_CLASSES = 100, 10
@@ -38,7 +38,7 @@ N_FOLDS = 3
 MOST_TUNED = 1000  # labelled rows by which a cost is chosen
 # first the default, which is taken where none errs less
 COSTS = (1.0, 0.01, 0.1, 10.0, 100.0)
-MACHINES = tuple((cost, width) for width in (1.0, 0.2, 5.0) for cost in (1.0, 0.1, 10.0, 100.0))
+MACHINES = tuple((cost, gamma) for gamma in (1.0, 0.2, 5.0) for cost in (1.0, 0.1, 10.0, 100.0))
 ALPHAS = np.logspace(-2, 4, 13)
 SPARSE_ALPHAS = np.logspace(-1, 3, 5)
 
@@ -158,20 +158,25 @@ def linear_scores(X: NDArray | scipy.sparse.csr_array, labels: Labels, cost: flo
     return placed(model.predict_proba(X), model.classes_, labels.n_classes)
 
 
+def tuned_linear_scores(X: NDArray | scipy.sparse.csr_array, labels: Labels, seed: int | None) -> NDArray[np.float64]:
+    """Return `linear_scores` at the C that errs least within the labels; ridge chooses its penalty itself."""
+    cost = least(COSTS, linear_scores, X, labels, seed) if labels.n_classes else COSTS[0]
+    return linear_scores(X, labels, cost)
+
+
 def support_vector_scores(
     X: NDArray | scipy.sparse.csr_array, labels: Labels, machine: tuple[float, float] = MACHINES[0]
 ) -> NDArray[np.float64]:
-    """RBF machine of a cost C and an exponent, in units of that by the total variance; numbers are standardised for it.
+    """RBF machine of a cost C and a gamma, in units of scikit-learn's "scale"; numbers are standardised for it.
 
     Probabilities are the softmax of the decision values: they rank the classes as the machine does.
     """
     if labels.constant:
         return labels.always()
-    own, (cost, width) = X[labels.rows], machine
+    own, (cost, gamma) = X[labels.rows], machine
     values = own.data if scipy.sparse.issparse(own) else own
     squares = float((values**2).sum()) / np.prod(own.shape) - float(values.sum() / np.prod(own.shape)) ** 2
-    # scikit-learn's "scale", times the width
-    given = {"C": cost, "gamma": width / (own.shape[1] * squares) if squares > 0 else width}
+    given = {"C": cost, "gamma": gamma / (own.shape[1] * squares) if squares > 0 else gamma}
     if not labels.n_classes:
         mean, deviation = labels.target.mean(), labels.target.std()
         return mean + deviation * SVR(**given).fit(own, (labels.target - mean) / deviation).predict(X)

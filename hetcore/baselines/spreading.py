@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from hetcore.baselines.encoded import Encoded, averaging_operator, symmetric_operator
 from hetcore.baselines.labels import Labels, TransductivePeer
-from hetcore.baselines.scoring import COSTS, histogram_scores, least, linear_scores
+from hetcore.baselines.scoring import histogram_scores, tuned_linear_scores
 from hetcore.data.splits import stratified
 from hetcore.parameters import Interval, Seed, Whole, param
 
@@ -79,9 +79,7 @@ class SimpleGraphConvolution(TransductivePeer):
         operator, X = symmetric_operator(encoded.links, loops=1.0), encoded.linear
         for _ in range(self.n_steps):
             X = operator @ X
-        # ridge chooses its penalty itself
-        cost = least(COSTS, linear_scores, X, labels, self.random_state) if labels.n_classes else COSTS[0]
-        return linear_scores(X, labels, cost)
+        return tuned_linear_scores(X, labels, self.random_state)
 
 
 class CorrectAndSmooth(TransductivePeer):
