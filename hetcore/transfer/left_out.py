@@ -6,16 +6,18 @@ f scores F in [-1, 1]; with p = logistic(2 tau F) (softmax for several classes)
     loss_c = min over tau of  - sum_i ln p_i(y_i) + (ln(tau / 1.5))^2                  [nats over the target's rows]
 
 so that few rows leave the steepness tau where it is. exp(-loss_c) is the likelihood that the left-out rows have under
-a candidate. With eta = "auto" all eta of a path in [0, 10] and both weak learners vote, each by its posterior mass
+a candidate. With eta = "auto" all eta of a path in [0, 10] and both weak learners vote, with the mean of two shares:
 
-    p_kl ~ d_k exp(-loss_kl - b_l - 0.5 (ln(eta_k / eta_0))^2),    eta_0 = 0.15
+    p_kl ~ d_k exp(-loss_kl - b_l - 0.3 (ln(eta_k / eta_0))^2),    eta_0 = 0.15      the posterior mass: one is right
+    max over m on the simplex of  sum_i ln sum_kl m_kl p_kli(y_i) + 5 sum_kl p^0_kl ln m_kl     the best mixture of all
 
-d_k the width of k's part of the path in ln eta, b_l one nat for trees, which fit more, and none for ridge machines.
-Few rows tell neither one eta from the next nor ridge machines from trees, and all together err less than what chance
-makes the best. `eta_` is the posterior mean of ln eta, taken to the nearest eta of the path. At an eta that is given
-each learner has its share of the vote, exp(-loss_l - b_l) over their sum.
+p^0 the masses before any row is seen, worth five rows (`hetcore.transfer.shares.mixture`); d_k the width of k's part
+of the path in ln eta, b_l one nat for trees, which fit more, and none for ridge machines. Few rows tell neither one eta
+from the next nor ridge machines from trees, and all together err less than what chance makes the best. `eta_` is the
+mean of ln eta by the shares, taken to the nearest eta of the path. At an eta that is given each learner has its share
+of the vote, exp(-loss_l - b_l) over their sum.
 
-The eta of least loss jumps from end to end of a path that is flat but for noise, as few rows leave it; the masses then
+The eta of least loss jumps from end to end of a path that is flat but for noise, as few rows leave it; the shares then
 stay in its middle, and move as far as the rows are sure. What else was tried: docs/trials.md.
 
 `Search.guarded` takes the target alone or all domains pooled where they lose less than boosting by more than three
@@ -36,6 +38,7 @@ from scipy.special import log_softmax, softmax
 from hetcore.data.splits import stratified
 from hetcore.transfer.estimator import TransferProblem
 from hetcore.transfer.rounds import Boosting
+from hetcore.transfer.shares import mixture
 from hetcore.transfer.together import Vote
 
 __all__ = [
@@ -45,7 +48,7 @@ __all__ = [
 
 ETAS = (0.0, 0.03, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
 FIRST_ETA = 0.15  # where few rows leave eta
-PRIOR, MARGIN = 0.5, 3.0
+PRIOR, PRIOR_ROWS, MARGIN = 0.3, 5.0, 3.0
 BURDEN = {"tree": 1.0}  # b_l, in nats, of a learner that fits more than the others
 LEAST_ETA = 0.01  # what eta = 0, which has no logarithm, counts as
 STEEPNESSES, FIRST_STEEPNESS = (0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0), 1.5
@@ -208,9 +211,17 @@ class Search:
         for eta in ETAS:
             self.boosted(eta)  # for the path that is drawn
         totals = np.array([[self._burdened(each) for each in found] for found in path])
-        masses = posterior(totals)
+        masses = 0.5 * (posterior(totals) + self._mixed(path))
         choice = self._together([each for found in path for each in found], masses.ravel(), np.nan)
         return choice, mean_eta(masses.sum(axis=1))
+
+    def _mixed(self, path: list[list[Evaluated]]) -> NDArray[np.float64]:
+        """Return the share of each candidate (E, L) in the mixture that makes the left-out labels likeliest."""
+        each = [found for at_eta in path for found in at_eta]
+        losses = [log_loss(self.scores[found.candidate], self.codes, found.steepness) for found in each]
+        before = posterior(np.array([[BURDEN.get(found.candidate.learner, 0.0) for found in row] for row in path]))
+        rows = np.ones(len(self.codes))
+        return mixture(np.exp(-np.stack(losses, axis=1)), rows, PRIOR_ROWS * before.ravel()).reshape(before.shape)
 
     def _burdened(self, found: Evaluated) -> float:
         return found.total + BURDEN.get(found.candidate.learner, 0.0)

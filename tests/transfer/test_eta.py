@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 from sklearn.tree import DecisionTreeClassifier
@@ -9,9 +11,11 @@ from sklearn.tree import DecisionTreeClassifier
 import datasets
 import hetcore as hc
 from hetcore.data.plain import domains
+from hetcore.transfer import left_out
 from hetcore.transfer.learners import TreeLearner, WeakLearner, kish
 from hetcore.transfer.left_out import ETAS, FIRST_ETA, MARGIN, PRIOR, folds_of, log_loss, mean_eta, posterior
 from hetcore.transfer.linear_learner import COSTS, MOST_COMPONENTS, LinearLearner, Projection, least_gcv
+from hetcore.transfer.shares import mixture
 from tests.naive import transfer as naive
 from tests.transfer.test_transfer import planted
 
@@ -97,7 +101,23 @@ def test_left_out_rows_choose_the_learner():
     assert [fit.learner_ for fit in fits] == ["tree", "linear"]
 
 
-def test_all_eta_and_both_learners_vote_by_their_posterior_masses():
+def test_all_eta_vote_with_the_mean_of_the_posterior_and_the_best_mixture(monkeypatch):
+    found = {}
+    monkeypatch.setattr(left_out, "mixture", lambda *given: found.setdefault("shares", mixture(*given)))
+    monkeypatch.setattr(left_out, "posterior", lambda totals: found.setdefault(len(found), posterior(totals)))
+    X, y, domain, _ = planted(n_target=12)
+    model = WMS(n_iterations=4).fit(X, y, domain)
+    path = model.eta_path_
+    share = {key: s for *key, s in zip(path["learner"], path["eta"], path["share"]) for key in [tuple(key)] if s > 0}
+    mean = 0.5 * (found["shares"] + found[0].ravel())
+    expected = {(name, eta): s for (eta, name), s in zip(itertools.product(ETAS, ("linear", "tree")), mean) if s > 0.01}
+    assert model.chosen_ == "boosting" and share == pytest.approx(
+        {key: s / sum(expected.values()) for key, s in expected.items()}
+    )
+    assert len(share) > 4 and max(share.values()) < 0.5  # twelve rows leave much open
+
+
+def test_posterior_masses_of_a_path():
     ridge = np.array([9.0, 4.0, 3.0, 2.5, 2.0, 2.2, 2.1, 4.0, 6.0])
     totals, logs = np.column_stack([ridge, ridge[::-1]]), np.log(np.maximum(ETAS, 0.01))
     part, edges = np.empty_like(totals), (logs[:-1] + logs[1:]) / 2
