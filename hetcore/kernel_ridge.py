@@ -10,7 +10,7 @@ Reference: Williams and Seeger (2001), Nystroem method.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 
 from hetcore.errors import ModelFileError
-from hetcore.numerics import fits_double, row_blocks
+from hetcore.kernels.threads import run_each
+from hetcore.numerics import cache_blocks
 from hetcore.schema import Array, Stored, checked
 
 __all__ = ["LandmarkFeatures", "SmoothPrediction", "landmark_count", "square_lengths"]
@@ -58,52 +59,56 @@ class LandmarkFeatures:
 
     Attributes
     ----------
-    kernel : (n, m) float64
-        The kernel of the table's rows with the landmarks.
+    center, scale : (d,) float64
+    landmarks : (m, d) float64
+    turn : (m, m) float64
+        T.
     """
 
     def __init__(self, X: NDArray, rng: np.random.Generator, first: NDArray | None = None) -> None:
         self.center = _means(X)
-        # of very many rows some at a time
-        rows = _centred(X, self.center) if fits_double(X.size) else None
         # the mean squared distance of two rows is twice the mean square about the mean, without going over pairs
-        parts = row_blocks(X) if rows is None else [slice(None)]
-        some_of = (lambda some: _centred(X[some], self.center)) if rows is None else rows.__getitem__
-        spread = 2.0 * np.concatenate([square_lengths(some_of(some)) for some in parts]).mean()
+        parts = cache_blocks(*X.shape)
+        lengths = [(_centred(X[some], self.center) ** 2).sum(axis=1) for some in parts]
+        spread = 2.0 * np.concatenate(lengths).mean()
         root = np.sqrt(spread if spread > 0 else 1.0)
         self.scale = np.full(X.shape[1], root)
         # equal landmarks would make the kernel matrix singular
-        self.landmarks = np.unique(some_of(_landmarks(len(X), rng, first)) / root, axis=0)
+        self.landmarks = np.unique(_centred(X[_landmarks(len(X), rng, first)], self.center) / root, axis=0)
         kernel = _gaussian(self.landmarks, self.landmarks)
         # nearly equal ones are still all but singular, and the Cholesky factor needs a little more on the diagonal
         kernel[np.diag_indices_from(kernel)] += JITTER * len(kernel)
-        self.factor = np.linalg.cholesky(kernel)
-        if rows is not None:
-            rows /= root
-            self.kernel = _gaussian(rows, self.landmarks)
-            return
-        # in float64 whatever its size: equations of landmarks are nearly singular
-        self.kernel = np.empty((len(X), len(self.landmarks)))
-        for some in parts:
-            self.kernel[some] = _gaussian(some_of(some) / root, self.landmarks)
+        factor = np.linalg.cholesky(kernel)
+        # to solve for each row would take as long as to multiply it, and copies of them all
+        self.turn = np.ascontiguousarray(solve_triangular(factor, np.eye(len(factor)), lower=True).T)
 
-    def of(self, rows: NDArray | slice) -> NDArray[np.float64]:
-        """Return Phi of some of the table's rows: to solve for all costs most where few are learned from."""
-        return self._solved(self.kernel[rows])
+    def of(
+        self, X: NDArray, rows: NDArray | None = None, n_jobs: int = 1, out: NDArray | None = None
+    ) -> NDArray[np.float64]:
+        """Return Phi of rows X (n, d), or of some of them (b,), in `out` if it is given; on threads, the same bits."""
+        return self._of_each(X, rows, n_jobs, lambda kernel: kernel @ self.turn, out)
 
-    def of_new(self, X: NDArray) -> NDArray[np.float64]:
-        """Return Phi of new rows (b, d), (b, m)."""
-        return self._solved(_gaussian(_centred(X, self.center) / self.scale, self.landmarks))
+    def kernel_of(self, X: NDArray, rows: NDArray, n_jobs: int = 1) -> NDArray[np.float64]:
+        """Return the kernel (b, m) of some rows (b,) of X (n, d) with the landmarks; on threads, the same bits."""
+        return self._of_each(X, rows, n_jobs, lambda kernel: kernel)
 
-    def _solved(self, kernel: NDArray) -> NDArray[np.float64]:
-        # in place: the transpose of rows that lie one after the other is what LAPACK wants
-        kernel = np.array(kernel.T, np.float64, order="F")
-        solved = solve_triangular(self.factor, kernel, lower=True, overwrite_b=True, check_finite=False)
-        return np.ascontiguousarray(solved.T)
+    def _of_each(
+        self, X: NDArray, rows: NDArray | None, n_jobs: int, made: Callable[[NDArray], NDArray], out: Any = None
+    ) -> NDArray[np.float64]:
+        count = len(X) if rows is None else len(rows)
+        found = np.empty((count, len(self.turn))) if out is None else out
+
+        def some_rows(some: slice) -> None:
+            given = _centred(X[some] if rows is None else X[rows[some]], self.center)
+            given /= self.scale
+            found[some] = made(_gaussian(given, self.landmarks))
+
+        run_each(some_rows, _blocks(count), n_jobs)
+        return found
 
     def dual(self, coefficients: NDArray) -> NDArray:
         """Return the coefficients (m, K) of the kernel at the landmarks that equal `coefficients` of Phi."""
-        return solve_triangular(self.factor, coefficients, lower=True, trans="T", check_finite=False)
+        return self.turn @ coefficients
 
 
 class SmoothPrediction(Stored):

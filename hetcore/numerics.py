@@ -12,13 +12,14 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
 __all__ = [
-    "MOST_DOUBLE", "fits_double", "log_sum_exp", "mean_and_deviation", "means_and_deviations", "narrowed",
-    "power_of_two", "product", "root_mean_square", "row_blocks", "softmax", "standard_error", "to_float32",
+    "MOST_DOUBLE", "cache_blocks", "fits_double", "log_sum_exp", "mean_and_deviation", "means_and_deviations",
+    "narrowed", "power_of_two", "product", "root_mean_square", "row_blocks", "softmax", "standard_error", "to_float32",
 ]  # fmt: skip
 
 MOST_DOUBLE = 10_000_000
 """Cells of a matrix in float64, 80 MB; what has more is kept in float32, and worked on some rows at a time."""
 
+IN_CACHE = 262_144  # cells of a matrix in float64 that the processor's caches hold through several steps
 FEW = 8  # numbers that NumPy adds up one after the other; of more it makes several sums
 
 
@@ -43,6 +44,12 @@ def row_blocks(X: NDArray) -> list[slice]:
     """Return slices of rows of X (n, d), in order, each of at most MOST_DOUBLE cells; one if they are no more."""
     step = max(1, len(X) if fits_double(X.size) else MOST_DOUBLE // X.shape[1])
     return [slice(first, first + step) for first in range(0, max(len(X), 1), step)]
+
+
+def cache_blocks(n: int, d: int) -> list[slice]:
+    """Return slices of n rows of d columns, in order, each of few enough cells to stay in the processor's caches."""
+    step = max(1, IN_CACHE // max(d, 1))
+    return [slice(first, first + step) for first in range(0, max(n, 1), step)]
 
 
 def product(X: NDArray, coefficients: NDArray[np.float64]) -> NDArray[np.float64]:

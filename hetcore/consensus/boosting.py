@@ -91,7 +91,7 @@ class ViewBoosting(ViewConsensus):
         data, learners = self.problem.data, LEARNERS[self.params["base_learner"]]
         if self.params["join_tables"]:
             check_room(data)
-            return fitted_views(data, self.labels, learners)
+            return fitted_views(data, self.labels, learners, self.executor.n_jobs)
         tables = [SourceState(name, data.rows(name), data.n) for name in data.source_names if data.rows(name).size]
         for table in tables:
             self.executor.add(table, TableFitter, self.problem.labelled, data.sources[table.name])

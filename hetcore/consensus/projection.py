@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from hetcore.errors import ModelFileError
-from hetcore.numerics import fits_double, row_blocks
+from hetcore.kernels.threads import run_each
+from hetcore.numerics import cache_blocks, fits_double, row_blocks
 from hetcore.parameters import Flag
 from hetcore.schema import Array, Stored
 
@@ -67,24 +68,28 @@ class Projection(Stored):
     reach: NDArray[np.float64] | None = None
 
     @classmethod
-    def fit(cls, X: NDArray, unit_rows: bool = False, most: int | None = None, rank: int = 0) -> Projection:
-        """Learn from X (n, d); `rank` components where d is above `most`."""
-        parts = row_blocks(X)
-        count = np.maximum(sum((~np.isnan(X[some])).sum(axis=0) for some in parts), 1)
-        center, factor = np.zeros(X.shape[1]), np.ones(X.shape[1])
+    def fit(
+        cls, X: NDArray, unit_rows: bool = False, most: int | None = None, rank: int = 0, n_jobs: int = 1
+    ) -> Projection:
+        """Learn from X (n, d) with some threads; `rank` components where d is above `most`."""
+        center, factor, limit = np.zeros(X.shape[1]), np.ones(X.shape[1]), None
         # words: rows of length 1, and 0 stays 0, so that the table stays sparse in meaning
         if not unit_rows:
-            center = sum(_known(X[some]).sum(axis=0, dtype=np.float64) for some in parts) / count
-            squares = sum((_known(X[some] - center) ** 2).sum(axis=0, dtype=np.float64) for some in parts)
-            deviation = np.sqrt(squares / len(X))
+            parts = cache_blocks(*X.shape)
+            counts, sums = zip(*run_each(lambda some: _counted(X[some]), parts, n_jobs))
+            center = sum(sums) / np.maximum(sum(counts), 1)
+            ends = _ends(X)
+            squares, two = zip(*run_each(lambda some: _spread(X[some], center, ends), parts, n_jobs))
+            deviation = np.sqrt(sum(squares) / len(X))
             # a constant column gets factor 0 rather than noise divided by noise
             varies = deviation > 1e-9 * np.maximum(np.abs(center), 1e-30)
             factor = np.divide(1.0, deviation, out=np.zeros_like(center), where=varies)
-        # outliers would rule a linear fit; a column of two values has none
-        plain = cls(center, factor, unit_rows, None, None if unit_rows else np.where(_two_valued(X), np.inf, FARTHEST))
+            # outliers would rule a linear fit; a column of two values has none
+            limit = np.where(np.all(two, axis=0), np.inf, FARTHEST)
+        plain = cls(center, factor, unit_rows, None, limit)
         if most is None or X.shape[1] <= most:
             return plain
-        return replace(plain, components=principal(plain(X), rank))
+        return replace(plain, components=principal(plain(X, n_jobs), rank))
 
     @classmethod
     def joined(cls, given: Sequence[Projection]) -> Projection:
@@ -101,23 +106,36 @@ class Projection(Stored):
 
     def with_reach(self, X: NDArray) -> Projection:
         """Return this with how far the rows of X (n, d) reach."""
-        far = [np.abs(_known((X[some] - self.center) * self.factor)).max(axis=0) for some in row_blocks(X) if len(X)]
-        return replace(self, reach=np.max(far, axis=0, initial=0.0) if far else np.zeros(self.center.size))
+        if not len(X):
+            return replace(self, reach=np.zeros(self.center.size))
+        # the farthest value is the least or the greatest, and rounding keeps their order; a column of none is infinite
+        ends = (np.where(np.isfinite(end), end, self.center) for end in _ends(X))
+        far = [np.abs((end - self.center) * self.factor) for end in ends]
+        return replace(self, reach=np.maximum(*far))
 
-    def uncut(self, X: NDArray, rows: NDArray) -> NDArray:
+    def uncut(self, X: NDArray, rows: NDArray, n_jobs: int = 1) -> NDArray:
         """Return the columns (n, d + s) of X (n, d) as linear learners see them, `rows` being what others do."""
         cut = () if self.reach is None or self.limit is None else np.flatnonzero(self.reach > self.limit)
         # most tables have no value so far out, and one array serves all learners
         if not len(cut):
             return rows
-        found, far = rows.copy(), _known((X[:, cut] - self.center[cut]) * self.factor[cut])
-        found[:, cut] = np.clip(far, -self.reach[cut], self.reach[cut])
+        found, center, factor, reach = np.empty_like(rows), *(of[cut] for of in (self.center, self.factor, self.reach))
+
+        def some_rows(some: slice) -> None:
+            far = X[some][:, cut] - center
+            far *= factor
+            found[some] = rows[some]
+            found[some, cut] = np.clip(_known(far), -reach, reach)
+
+        run_each(some_rows, cache_blocks(*rows.shape), n_jobs)
         return found
 
-    def with_scores(self, X: NDArray) -> Projection:
+    def with_scores(self, X: NDArray, n_jobs: int = 1) -> Projection:
         """Return this with the normal scores of the skewed columns of X (n, d), from at most 20,000 of its rows."""
         some = X[:: max(1, len(X) // SEEN_FOR_SCORES)]
-        curves = {j: curve for j in np.flatnonzero(self.factor) if (curve := _normal_scores(some[:, j])) is not None}
+        varying = np.flatnonzero(self.factor)
+        found = run_each(lambda j: _normal_scores(some[:, j]), varying, n_jobs)
+        curves = {j: curve for j, curve in zip(varying, found) if curve is not None}
         if not curves:
             return self
         knots, scores = (np.stack(parts) for parts in zip(*curves.values()))
@@ -138,16 +156,23 @@ class Projection(Stored):
         """How many columns come out, before there are components."""
         return self.center.size + self.n_scores
 
-    def __call__(self, X: NDArray) -> NDArray[np.float64]:
+    def __call__(self, X: NDArray, n_jobs: int = 1) -> NDArray[np.float64]:
         """Return the columns (n, d + s or r) of X (n, d), of very many cells in float32."""
-        if fits_double(X.size):
-            return self._of(X)
-        found = np.empty((len(X), self.width if self.components is None else self.components.shape[1]), np.float32)
-        for some in row_blocks(X):
-            found[some] = self._of(X[some])
+        kind = np.float64 if fits_double(X.size) else np.float32
+        if self.components is not None:
+            found = np.empty((len(X), self.components.shape[1]), kind)
+            for some in row_blocks(X):
+                found[some] = self._scaled(X[some]) @ self.components
+            return found
+        found = np.empty((len(X), self.width), kind)
+
+        def some_rows(some: slice) -> None:
+            found[some] = self._scaled(X[some])
+
+        run_each(some_rows, cache_blocks(*found.shape), n_jobs)
         return found
 
-    def _of(self, X: NDArray) -> NDArray[np.float64]:
+    def _scaled(self, X: NDArray) -> NDArray[np.float64]:
         rows = X - self.center
         rows *= self.factor
         missing = np.isnan(rows)
@@ -159,9 +184,7 @@ class Projection(Stored):
             np.clip(rows, -self.limit, self.limit, out=rows)
         if self.unit_rows:
             rows /= np.maximum(np.sqrt((rows**2).sum(axis=1, keepdims=True)), 1e-12)
-        if self.n_scores:
-            rows = np.hstack([rows, self._scores_of(X)])
-        return rows if self.components is None else rows @ self.components
+        return np.hstack([rows, self._scores_of(X)]) if self.n_scores else rows
 
     def _scores_of(self, X: NDArray) -> NDArray[np.float64]:
         curves = zip(self.skewed, self.knots, self.scores)
@@ -208,12 +231,29 @@ def _normal_scores(column: NDArray) -> tuple[NDArray[np.float64], NDArray[np.flo
     return values[picked], (scores[picked] - mean) / deviation
 
 
-def _two_valued(X: NDArray) -> NDArray[np.bool_]:
-    """Return which columns (d,) of X (n, d) have at most two values."""
-    # NaN only where there is nothing else, and equal to nothing
-    low, high = np.fmin.reduce(X, axis=0, initial=np.inf), np.fmax.reduce(X, axis=0, initial=-np.inf)
-    parts = (X[some] for some in row_blocks(X))
-    return np.all([((part == low) | (part == high) | (part != part)).all(axis=0) for part in parts], axis=0)
+def _counted(X: NDArray) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Return how many values of each column (d,) of X (n, d) are known, and their sums."""
+    missing = np.isnan(X)
+    known = np.where(missing, 0.0, X) if missing.any() else X
+    return len(X) - missing.sum(axis=0), known.sum(axis=0, dtype=np.float64)
+
+
+def _ends(X: NDArray) -> tuple[NDArray, NDArray]:
+    """Return the least and the greatest value of each column (d,), NaN where nothing is known, infinite of no row."""
+    return np.fmin.reduce(X, axis=0, initial=np.inf), np.fmax.reduce(X, axis=0, initial=-np.inf)
+
+
+def _spread(
+    X: NDArray, center: NDArray, ends: tuple[NDArray, NDArray]
+) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """Return the sums of squares about the center, and which columns (d,) have no value but at their ends."""
+    rows = X - center
+    at_ends = (X == ends[0]) | (X == ends[1])
+    missing = np.isnan(rows)
+    if missing.any():
+        rows[missing], at_ends[missing] = 0.0, True
+    rows *= rows
+    return rows.sum(axis=0, dtype=np.float64), at_ends.all(axis=0)
 
 
 def _known(X: NDArray) -> NDArray:

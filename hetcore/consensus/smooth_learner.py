@@ -10,7 +10,9 @@ products of a category and its neighbours' labels, summed over all rows, tell th
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +22,7 @@ from hetcore.consensus.recall import MEMORY, key_of
 from hetcore.consensus.table_views import TableView, Unseen
 from hetcore.consensus.view_learners import ViewContent, ViewLearner
 from hetcore.kernel_ridge import LandmarkFeatures, square_lengths
+from hetcore.kernels.threads import run_each
 from hetcore.numerics import product
 
 __all__ = ["SmoothLearner"]
@@ -33,6 +36,7 @@ FAINT = 1e-9  # eigenvalue over the largest, below which no step is taken
 FEWEST_CURVATURE = 0.05  # of the log loss, as a ridge step takes it
 BEYOND = {"kernel": 0.2, "linear": 1.0}  # of the labels' range, how far beyond it numbers are predicted
 SOME = 300  # rows whose mean length stands for that of all
+ROWS = 8_192  # that one thread works on
 CONSTANT = 0.3  # the constant column of a smooth learner, where rows have length 1 on average
 
 
@@ -51,11 +55,9 @@ class SmoothLearner(ViewLearner):
         key = key_of(content.columns_key, self.pulled, self.pulls) if shared else ""
         made = MEMORY.recalled("features", key, partial(self._features, rows))
         self.unit, fitted, self.rest, grams = made
-        if self.landmarks is not None and not MEMORY.room:
-            # what is needed of it was picked; a copy, for a view of no rows would hold them all
-            self.landmarks.kernel = self.landmarks.kernel[:0].copy()
         self.values, self.vectors = self._spectrum(fitted, grams)
-        self.turned = fitted @ self.vectors
+        # over the features, which nothing else needs unless they are recalled
+        self.turned = self._times(fitted, self.vectors, over=not MEMORY.room)
         self.apart = [] if content.unseen is None else self._members_apart(rows, content.unseen)
         self.grams = [own.T @ own for own, _ in self.apart]
         self.weights = np.zeros((self.values.size, self.rule.n_folds, self.outputs.k))
@@ -66,6 +68,8 @@ class SmoothLearner(ViewLearner):
         low, high = known.min(initial=0.0), known.max(initial=0.0)  # their mean is 0
         more = BEYOND[content.learner] * (high - low)
         self.range = (low - more, high + more) if self.own.size and not self.outputs.is_classifier else None
+        # of the labelled rows in eigenvectors; of a few rows it costs nothing when it is asked for
+        self._own_gram = self.vectors.T @ grams[0] @ self.vectors if len(grams) > 1 else None
         # rows first, as a product with the eigenvectors gives them: (m, F, k)
         self.scores = np.tile(self.outputs.prior, (len(fitted), self.rule.n_folds, 1))
         self.first_penalty *= PENALTY_FALL ** self._falls_before()
@@ -86,7 +90,7 @@ class SmoothLearner(ViewLearner):
             return self.turned[among] + change @ self.vectors[places]
         given = rows[learned]
         given[:, places] = unseen.values
-        return _with_constant(self.landmarks.of_new(given), self.unit) @ self.vectors
+        return _with_constant(self.landmarks.of(given), self.unit) @ self.vectors
 
     def _solved(self, slopes: NDArray, penalty: float) -> NDArray[np.float64]:
         """Return the members' ridge steps (e, F, k) along their slopes (e, F k)."""
@@ -103,21 +107,45 @@ class SmoothLearner(ViewLearner):
 
         The others' columns are those of `rows`, or of the kernel: they are predicted by coefficients of these.
         """
-        fitted = np.concatenate([self.own, self.pulled]) if self.pulls else self.own
+        among = np.concatenate([self.own, self.pulled]) if self.pulls else self.own
+        width = rows.shape[1] if self.landmarks is None else self.landmarks.turn.shape[1]
+        fitted = np.empty((among.size, width + 1))
+        given = fitted[:, :-1]
         if self.landmarks is None:
-            some, given = rows, rows[fitted]
+            self._by_rows(among.size, lambda part: given.__setitem__(part, rows[among[part]]))
+            some, rest = rows, rows[self.others]
         else:
-            given, step = self.landmarks.of(fitted), max(1, len(rows) // SOME)
-            # some rows are enough to know how long they are on average: to solve for all would cost the most
-            some = given if 2 * fitted.size > len(rows) else self.landmarks.of(slice(None, None, step))
-            rows = self.landmarks.kernel
+            self.landmarks.of(rows, among, self.rule.n_jobs, given)
+            # some rows are enough to know how long they are on average: to ask for all would cost the most
+            step = max(1, len(rows) // SOME)
+            some = given if 2 * among.size > len(rows) else self.landmarks.of(rows[::step])
+            rest = self.landmarks.kernel_of(rows, self.others, self.rule.n_jobs)
         # rows of length 1 on average, so that one row of penalties serves all tables
         unit = 1.0 / max(np.sqrt(square_lengths(some).mean()), 1e-12)
-        fitted = _with_constant(given, unit)
+        self._by_rows(len(fitted), lambda part: _finish(fitted[part], unit))
         own, pulled = fitted[: self.own.size], fitted[self.own.size :]
         few = 0 < len(fitted) < fitted.shape[1]
         # the others apart from those fitted, so that a round does not pick its rows anew
-        return unit, fitted, rows[self.others], (fitted @ fitted.T,) if few else (own.T @ own, pulled.T @ pulled)
+        return unit, fitted, rest, (fitted @ fitted.T,) if few else (self._gram(own), self._gram(pulled))
+
+    def _by_rows(self, n: int, task: Callable[[slice], Any]) -> list[Any]:
+        """Return what a task returns of n rows, some at a time: the same ones however many threads there are."""
+        return run_each(task, [slice(first, first + ROWS) for first in range(0, max(n, 1), ROWS)], self.rule.n_jobs)
+
+    def _times(
+        self, rows: NDArray[np.float64], weights: NDArray[np.float64], over: bool = False
+    ) -> NDArray[np.float64]:
+        """Return rows @ weights (m, K), in the place of the rows if they may be lost and it has as many columns."""
+        over = over and rows.shape[1] == weights.shape[1]
+        found = rows if over else np.empty((len(rows), weights.shape[1]))
+        self._by_rows(len(rows), lambda some: found.__setitem__(some, rows[some] @ weights))
+        return found
+
+    def _gram(self, rows: NDArray[np.float64], others: NDArray[np.float64] | None = None) -> NDArray[np.float64]:
+        """Return rows.T @ others (e, K), of the rows themselves unless given."""
+        others = rows if others is None else others
+        parts = self._by_rows(len(rows), lambda some: rows[some].T @ others[some])
+        return sum(parts[1:], parts[0])
 
     def _spectrum(
         self, fitted: NDArray, grams: tuple[NDArray[np.float64], ...]
@@ -147,15 +175,20 @@ class SmoothLearner(ViewLearner):
         if self.outputs.is_classifier or not self._taught or not own.size:
             return 0
         missed = self.codes[self.own, None] - self.outputs.prior
-        slopes, errors = own.T @ _flat(missed * self.seen), []
         if self.apart:
             slopes = self._slopes_of([codes - self.outputs.prior for _, codes in self.apart])
-        for falls in LOOKS:
-            penalty = self.largest * self.first_penalty * PENALTY_FALL**falls
-            change = own @ _flat(self._solved(slopes, penalty))
-            change = change.reshape(len(own), *self.weights.shape[1:])
-            errors.append(float((((missed - change) * left_out) ** 2).sum()))
-        return max(0, LOOKS[int(np.argmin(errors))] - SHORT)
+        else:
+            slopes = self._gram(own, _flat(missed * self.seen))
+        penalties = [self.largest * self.first_penalty * PENALTY_FALL**falls for falls in LOOKS]
+        # of all looks at once, for the rows are many and what they are multiplied with is not
+        steps = np.concatenate([_flat(self._solved(slopes, penalty)) for penalty in penalties], axis=1)
+
+        def errors_of(some: slice) -> NDArray[np.float64]:
+            change = (own[some] @ steps).reshape(-1, len(LOOKS), *self.weights.shape[1:])
+            return (((missed[some, None] - change) * left_out[some, None]) ** 2).sum(axis=(0, 2, 3))
+
+        errors = self._by_rows(len(own), errors_of)
+        return max(0, LOOKS[int(np.argmin(sum(errors[1:], errors[0])))] - SHORT)
 
     def _step(self, pull: NDArray[np.float64] | None) -> None:
         penalty = self.largest * max(self.first_penalty * PENALTY_FALL**self.round, LAST_PENALTY)
@@ -170,7 +203,7 @@ class SmoothLearner(ViewLearner):
             curved /= np.maximum(seen.mean(axis=(0, 2)), 1e-12)
         if pull is not None and self.pulled.size:
             residuals[count:] = self._pulled_weight() * (pull.transpose(1, 0, 2) - fitted[count:])
-        slopes = self.turned.T @ _flat(residuals)
+        slopes = self._gram(self.turned, _flat(residuals))
         if self.apart:
             parts = zip(self.apart, self.weights.transpose(1, 0, 2))
             members = [(codes, self.outputs.fitted(self._in_range(rows @ own))) for (rows, codes), own in parts]
@@ -183,7 +216,7 @@ class SmoothLearner(ViewLearner):
         else:
             steps = self._solved(slopes, penalty)
         self.weights = self.weights + steps / size[:, None]
-        self.scores = self._members_of(self.turned @ _flat(self.weights))
+        self.scores = self._members_of(self._times(self.turned, _flat(self.weights)))
 
     def _first_steps(self, slopes: NDArray, penalty: float) -> NDArray[np.float64]:
         """Return steps (e, F, k) on the labelled rows alone: before there is an E no row is to stay at the prior.
@@ -191,7 +224,7 @@ class SmoothLearner(ViewLearner):
         Else rows that no label is like, such as those of a column that only they have, would stay there for good.
         """
         own = self.turned[: self.own.size]
-        gram = (1.0 - 1.0 / self.rule.n_folds) * (own.T @ own)
+        gram = (1.0 - 1.0 / self.rule.n_folds) * (own.T @ own if self._own_gram is None else self._own_gram)
         # as large beside the labelled rows alone as it is beside all
         share = np.trace(gram) / max(float(self.values.sum()), 1e-300)
         return _ridge(gram, penalty * share, slopes).reshape(self.weights.shape)
@@ -257,7 +290,13 @@ class SmoothLearner(ViewLearner):
 
 def _with_constant(rows: NDArray, unit: float) -> NDArray[np.float64]:
     found = np.empty((len(rows), rows.shape[1] + 1))
-    np.multiply(rows, unit, out=found[:, :-1])
+    found[:, :-1] = rows
+    return _finish(found, unit)
+
+
+def _finish(found: NDArray[np.float64], unit: float) -> NDArray[np.float64]:
+    """Return rows (m, d + 1) times the unit, with the constant column at their end; in place."""
+    found[:, :-1] *= unit
     # penalised a little, as the prior is there
     found[:, -1] = CONSTANT
     return found

@@ -102,7 +102,9 @@ class TableEncoding(Stored):
         return cls.fitted(source)[0]
 
     @classmethod
-    def fitted(cls, source: Source, uncut: bool = False) -> tuple[TableEncoding, NDArray[np.float32] | None]:
+    def fitted(
+        cls, source: Source, uncut: bool = False, n_jobs: int = 1
+    ) -> tuple[TableEncoding, NDArray[np.float32] | None]:
         """Return what a table's columns need, and the table encoded, None where that is done some columns at a time.
 
         `uncut` says whether linear learners see values as far out as they are.
@@ -112,15 +114,15 @@ class TableEncoding(Stored):
         if len(encoder.feature_names) <= MOST_TREE_COLUMNS:
             parts, whole = [], None
             for place, X in encoder.blocks(source):
-                plain = Projection.fit(X).with_scores(X)
+                plain = Projection.fit(X, n_jobs=n_jobs).with_scores(X, n_jobs)
                 parts.append(plain.with_reach(X) if uncut else plain)
                 whole = X if place.start == 0 and X.shape[1] == len(encoder.feature_names) else None
             return cls(encoder, Projection.joined(parts), None, None, None), whole
         X = encoder.transform(source)
         words = "text" in source.kinds.values() or _looks_like_words(X)
-        plain = Projection.fit(X, words)
+        plain = Projection.fit(X, words, n_jobs=n_jobs)
         plain = plain.with_reach(X) if uncut else plain
-        rows = plain(X)
+        rows = plain(X, n_jobs)
         # in their own order, those that vary most: ties by their place
         kept = np.sort(np.argsort(-rows.var(axis=0), kind="stable")[:MOST_TREE_COLUMNS])
         components = principal(rows, MOST_SMOOTH_COLUMNS)
@@ -128,12 +130,12 @@ class TableEncoding(Stored):
         return cls(encoder, plain, components, kept, np.ascontiguousarray(components[:, :TREE_COMPONENTS])), X
 
     def columns(
-        self, source: Source, name: str, X: NDArray[np.float32] | None = None
+        self, source: Source, name: str, X: NDArray[np.float32] | None = None, n_jobs: int = 1
     ) -> tuple[NDArray[np.float32], NDArray, NDArray, NDArray]:
         """Return columns for trees, for linear and for other smooth learners, all scaled; X is the table encoded."""
         X = self.encoder.transform(source, name) if X is None else X
-        plain = self.plain(X)
-        uncut = self.plain.uncut(X, plain)
+        plain = self.plain(X, n_jobs)
+        uncut = self.plain.uncut(X, plain, n_jobs)
         if self.kept is None:
             return X, uncut, plain, plain
         trees = np.hstack([X[:, self.kept], (plain @ self.components).astype(np.float32)])
@@ -150,19 +152,19 @@ class TableColumns(Stored):
         "linear_sees_all": Value(Flag(), absent=False),
     }  # fmt: skip
 
-    def fit_transform(self, data: HetData, uncut: bool = False) -> Tables:
+    def fit_transform(self, data: HetData, uncut: bool = False, n_jobs: int = 1) -> Tables:
         """Learn encoders, scales and components; return the columns of the data. A source of no record has none.
 
-        `uncut` says whether linear learners see values as far out as they are.
+        `uncut` says whether linear learners see values as far out as they are; `n_jobs` threads, with the same bits.
         """
         recorded = {name: source for name, source in data.sources.items() if source.n_rows}
-        fitted = {name: TableEncoding.fitted(source, uncut) for name, source in recorded.items()}
+        fitted = {name: TableEncoding.fitted(source, uncut, n_jobs) for name, source in recorded.items()}
         self._tables = {name: each for name, (each, _) in fitted.items()}
         self._joined = self._flat = None
-        blocks = self._blocks(data, {name: X for name, (_, X) in fitted.items()})
+        blocks = self._blocks(data, {name: X for name, (_, X) in fitted.items()}, n_jobs)
         plain, trees = blocks[1], blocks[3]
         self.has_words = any(table.plain.unit_rows for table in self._tables.values())
-        joined = np.hstack(list(plain.values()))
+        joined = _beside(plain)
         # directions that vary little may say much to a linear learner; its columns are averaged along each graph too
         copies = 1 + min(len(data.graphs), MOST_GRAPHS)
         self.linear_sees_all = joined.shape[1] <= MOST_LINEAR_COLUMNS and copies * joined.size <= MOST_LINEAR_CELLS
@@ -170,8 +172,9 @@ class TableColumns(Stored):
             # a single wide table has its components already
             only = next(iter(self._tables.values())).smooth if len(self._tables) == 1 else None
             self._joined = principal(joined, MOST_SMOOTH_COLUMNS) if only is None else only
-        joined = np.hstack(list(trees.values()))
-        if joined.shape[1] > MOST_NEIGHBOR_COLUMNS:
+        # neighbours' means are taken along graphs alone
+        if data.graphs and sum(self.widths().values()) > MOST_NEIGHBOR_COLUMNS:
+            joined = _beside(trees)
             self._flat = Projection.fit(joined, most=MOST_NEIGHBOR_COLUMNS, rank=TREE_COMPONENTS)
         return self._side_by_side(*blocks)
 
@@ -224,7 +227,7 @@ class TableColumns(Stored):
 
     def _side_by_side(self, has: dict, plain: dict, uncut: dict, trees: dict, smooth: dict) -> Tables:
         """Return the columns of what `_blocks` gave."""
-        joined, scaled = np.hstack(list(trees.values())), narrowed(np.hstack(list(plain.values())))
+        joined, scaled = _beside(trees), narrowed(_beside(plain))
         joined_smooth = scaled if self._joined is None else scaled @ self._joined
         flat = joined
         if self._flat is not None:
@@ -233,10 +236,12 @@ class TableColumns(Stored):
             flat[~np.any(list(has.values()), axis=0)] = np.nan
         linear = scaled if self.linear_sees_all else joined_smooth
         if self.linear_sees_all and any(uncut[name] is not plain[name] for name in plain):
-            linear = narrowed(np.hstack(list(uncut.values())))
+            linear = narrowed(_beside(uncut))
         return Tables(has, trees, smooth, joined=joined, joined_smooth=joined_smooth, joined_linear=linear, flat=flat)
 
-    def _blocks(self, data: HetData, encoded: dict[str, Any] | None = None) -> tuple[dict[str, NDArray], ...]:
+    def _blocks(
+        self, data: HetData, encoded: dict[str, Any] | None = None, n_jobs: int = 1
+    ) -> tuple[dict[str, NDArray], ...]:
         """Return coverage, scaled columns, uncut ones, those of trees and smooth learners, by table, of all instances.
 
         `encoded` has tables that were encoded already; they are taken out of it.
@@ -249,12 +254,18 @@ class TableColumns(Stored):
             has[name] = np.zeros(data.n, bool)
             has[name][rows] = True
             d = table.plain.width
-            plain[name] = np.zeros((data.n, d), np.float64 if fits_double(data.n * d) else np.float32)
+            kind = np.float64 if fits_double(data.n * d) else np.float32
+            if rows.size:
+                found = table.columns(data.sources[name], name, encoded.pop(name) if encoded else None, n_jobs)
+                if rows.size == data.n and found[3].dtype == kind and (np.diff(rows) > 0).all():
+                    # a record of each instance, in their order
+                    trees[name], uncut[name], smooth[name], plain[name] = found
+                    continue
+            plain[name] = np.zeros((data.n, d), kind)
             trees[name] = np.full((data.n, widths[name]), np.nan, np.float32)
             smooth[name] = plain[name] if table.smooth is None else np.zeros((data.n, table.smooth.shape[1]))
             uncut[name] = plain[name]
             if rows.size:
-                found = table.columns(data.sources[name], name, encoded.pop(name) if encoded else None)
                 trees[name][rows], far, smooth[name][rows], plain[name][rows] = found
                 if far is not found[3]:
                     uncut[name] = np.zeros_like(plain[name])
@@ -283,6 +294,11 @@ class TableColumns(Stored):
         joined = self._joined is None or len(self._joined) == self.n_columns
         flat = self._flat is None or self._flat.center.size == sum(self.widths().values())
         return "" if self._tables and joined and flat else "The joined columns of the model file are not its tables'"
+
+
+def _beside(blocks: dict[str, NDArray]) -> NDArray:
+    """Return matrices of as many rows side by side; a single one as it is."""
+    return np.hstack(list(blocks.values())) if len(blocks) > 1 else next(iter(blocks.values()))
 
 
 def _looks_like_words(X: NDArray) -> bool:

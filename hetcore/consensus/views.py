@@ -98,6 +98,7 @@ class ViewColumns(Stored):
         labels: KnownLabels,
         learners: tuple[str, ...] = LEARNERS,
         encodings: Mapping[str, TableEncoding] | None = None,
+        n_jobs: int = 1,
     ) -> ViewColumns:
         """Learn encoders, scales and components, and which views there are.
 
@@ -109,10 +110,12 @@ class ViewColumns(Stored):
             Which learners may look.
         encodings : mapping of str to TableEncoding, optional
             By table with a record, as learned where it is: no view joins tables, and no table is read here.
+        n_jobs : int, default=1
+            Threads; the same bits.
         """
         apart = encodings is not None
         self.tables = TableColumns.apart(encodings) if apart else TableColumns()
-        tables = None if apart else self.tables.fit_transform(data, uncut=not labels.of_classes)
+        tables = None if apart else self.tables.fit_transform(data, not labels.of_classes, n_jobs)
         linked = {name: graph for name, graph in data.graphs.items() if graph.n_edges}
         self.units = {name: float(graph.weights.mean(dtype=np.float64)) for name, graph in linked.items()}
         largest = sorted(linked, key=lambda name: -linked[name].n_edges)[:MOST_GRAPHS]
@@ -468,12 +471,12 @@ def views_apart(
 
 
 def fitted_views(
-    data: HetData, labels: KnownLabels, learners: tuple[str, ...] = LEARNERS
+    data: HetData, labels: KnownLabels, learners: tuple[str, ...] = LEARNERS, n_jobs: int = 1
 ) -> tuple[ViewColumns, list[DataView]]:
     """Return the columns of all views, learned from some data, and its views; both recalled where they are known."""
 
     def fit() -> tuple[ViewColumns, list[DataView]]:
-        columns = ViewColumns().fit(data, labels, learners)
+        columns = ViewColumns().fit(data, labels, learners, n_jobs=n_jobs)
         columns.origin, found = key, columns.of_training()
         if key:
             found = [each._replace(key=_key_of_view(each, data, labels)) for each in found]

@@ -25,7 +25,7 @@ def _fitted(X, n_outputs=2):
     held = {name: getattr(features, name) for name in ("center", "scale", "landmarks")}
     # as files keep them: same bits
     dual = np.ascontiguousarray(features.dual(coefficients))
-    return held | {"dual": dual}, features.of(slice(None)) @ coefficients
+    return held | {"dual": dual}, features.of(X) @ coefficients
 
 
 # ---- features --------------------------------------------------------------------------------------------------------
@@ -39,14 +39,14 @@ def test_landmarks_are_as_many_as_fit(n, count):
 def test_with_every_row_a_landmark_the_features_make_up_the_kernel():
     X = _table() * [1, 10, 0.1, 3]
     squares = ((X[:, None] - X[None]) ** 2).sum(axis=2)
-    phi = _features(X.astype(np.float32)).of(slice(None))
+    phi = _features(X.astype(np.float32)).of(X.astype(np.float32))
     assert_allclose(phi @ phi.T, np.exp(-squares / squares.mean()), atol=1e-5)
 
 
 def test_fewer_landmarks_than_rows_are_drawn_from_the_rows():
     X = _table(400)
     features = _features(X)
-    assert features.of(slice(None)).shape == (400, 300)
+    assert features.of(X).shape == (400, 300)
     back = features.landmarks * features.scale + features.center
     nearest = np.abs(back[:, None] - X[None]).max(axis=2).min(axis=1)
     assert nearest.max() < 1e-5

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from threading import Barrier, current_thread, main_thread
 
 import numpy as np
 import pytest
@@ -16,7 +17,7 @@ from hetcore.collective import view_trees
 from hetcore.collective.estimator import Collective
 from hetcore.consensus import view_learners
 from hetcore.heteroscedastic.estimator import DeviationBoosting
-from hetcore.kernels.threads import n_threads, run_each
+from hetcore.kernels.threads import OFFERED, n_threads, run_each
 from hetcore.registry import METHODS
 
 CLASSES = [getattr(hc, name) for name in METHODS]
@@ -122,3 +123,25 @@ def test_a_task_may_share_its_own_tasks():
         return sum(run_each(lambda k: i * k, range(5), 3))
 
     assert run_each(outer, range(6), 3) == [10 * i for i in range(6)]
+
+
+def test_who_waits_helps_with_what_another_shares():
+    # two outer tasks at once, of which the one beside the caller shares two that only two threads can do
+    both, inner = Barrier(2, timeout=60), Barrier(2, timeout=60)
+
+    def outer(_):
+        both.wait()
+        if current_thread() is main_thread():
+            return []
+        return run_each(lambda i: inner.wait() >= 0, range(2), 2)
+
+    assert sorted(run_each(outer, range(2), 2)) == [[], [True, True]]
+
+
+def test_an_error_within_is_raised_where_others_help():
+    def outer(i):
+        return run_each(lambda k: 1 // (k - i), range(4), 3)
+
+    with pytest.raises(ZeroDivisionError):
+        run_each(outer, range(3), 2)
+    assert run_each(abs, [-1, 2], 2) == [1, 2] and not OFFERED
