@@ -19,7 +19,8 @@ from hetcore.errors import DataError, DataTypeError, ParameterError, PrecisionWa
 
 __all__ = [
     "TAKES_ARRAYS", "as_numbers", "check_aligned", "check_arrays", "check_coverage", "check_names", "check_one_each",
-    "eval_pair", "finite", "flag", "remember_names", "rows_to_score_by", "validated", "warn_of_precision", "whole",
+    "eval_pair", "even_array", "finite", "flag", "remember_names", "rows_to_score_by", "validated",
+    "warn_of_precision", "whole",
 ]  # fmt: skip
 
 STEPS = 1_000  # of float32 that a column's values span, below which bins would merge them
@@ -228,6 +229,14 @@ def check_aligned(X: Any, **others: Any) -> None:
             name = "y of eval_set" if name == "y_eval_set" else name
             cure = f"give {mend.format('X.index')} of it, or .to_numpy() if the rows are in order"
             raise DataError(f"{name} has the index of X {how}, and rows are taken by place: {cure}.")
+
+
+def even_array(values: Any, name: str) -> NDArray:
+    """Return values as an array; raise DataError if they are sequences of different lengths."""
+    try:
+        return np.asarray(values)
+    except ValueError:
+        raise DataError(f"{name} has entries of different lengths: give one value for each row.") from None
 
 
 def _look_at_ranges(estimator: Any, X: NDArray, *, reset: bool) -> None:

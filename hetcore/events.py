@@ -66,7 +66,11 @@ def as_callbacks(given: Any) -> list[Callback]:
         If they are no list, or one of them can't be called with an event.
     """
     if not isinstance(given, Iterable):
-        raise ParameterError(f"callbacks={_shown(given)} is no list: give callbacks=[...], or leave it out for none.")
+        # one alone is what is meant, and an object's address says nothing
+        own = callable(given) and not isinstance(given, type)
+        name = getattr(given, "__name__", f"{type(given).__name__}()")
+        cure = f"[{name}]" if own else "[...], or leave it out for none"
+        raise ParameterError(f"callbacks={name if own else _shown(given)} is no list: give callbacks={cure}.")
     found = list(given)
     for each in found:
         # a class would be made anew of each event

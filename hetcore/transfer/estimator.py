@@ -19,7 +19,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from hetcore.base import ClassifierScore, Estimator
-from hetcore.checks import check_aligned, check_one_each, eval_pair, validated, warn_of_precision
+from hetcore.checks import check_aligned, check_one_each, eval_pair, even_array, validated, warn_of_precision
 from hetcore.data.columns import unmasked
 from hetcore.errors import DataError
 from hetcore.events import Callback
@@ -309,7 +309,7 @@ def scored(codes: NDArray, probabilities: NDArray) -> tuple[float, float]:
 
 def _labelled(X: Any, y: Any, sample_domain: Any) -> tuple[Any, Any, Any]:
     """Return the rows that have a label; what is no (n,) array is left to the checks that follow."""
-    labels = np.asarray(unmasked(y))
+    labels = even_array(unmasked(y), "y")
     # other labels can't be missing
     if labels.ndim != 1 or labels.dtype.kind not in "Of":
         return X, y, sample_domain
@@ -327,7 +327,7 @@ def _domains(sample_domain: Any, n: int) -> NDArray[np.int64]:
     """Return 0 for the target's rows, k > 0 for those of source k, (n,)."""
     if sample_domain is None:
         return np.zeros(n, np.int64)
-    domain = np.asarray(sample_domain)
+    domain = even_array(sample_domain, "sample_domain")
     rule = f"sample_domain must hold a whole number for each of the {n} rows"
     if domain.shape != (n,):
         raise DataError(f"{rule}, it has the shape {domain.shape}.")

@@ -73,7 +73,7 @@ def test_a_parameter_outside_its_domain_is_named_before_the_data_are_looked_at(n
 @pytest.mark.parametrize(
     "given,words",
     [
-        (hc.ProgressBar(), r"callbacks=<.*> is no list: give callbacks=\[\.\.\.\]"),
+        (hc.ProgressBar(), r"callbacks=ProgressBar\(\) is no list: give callbacks=\[ProgressBar\(\)\]"),
         ([hc.ProgressBar], r"callbacks has the class ProgressBar, which takes no event .*: give ProgressBar\(\)"),
         ([3], "callbacks has 3, which takes no event after a round: give a function"),
     ],

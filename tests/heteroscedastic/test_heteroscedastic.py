@@ -187,6 +187,7 @@ def test_events_tell_losses_coverage_and_spread(fitted, noisy):
     rmse = np.sqrt(((mean - y[200:400]) ** 2).mean())
     assert_allclose(events[-1].detail["metric"]["held_out"], rmse, rtol=1e-9)
     assert model.history_.height == 6 and "loss:left_out" in model.history_.columns
+    assert "disagreement" not in model.history_.columns  # there are no tables that could
 
 
 def test_a_callback_may_stop_and_patience_does(noisy):

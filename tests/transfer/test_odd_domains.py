@@ -152,3 +152,14 @@ def test_a_kernel_machine_refuses_missing_values_in_a_sentence(model):
     X_test[0, 1] = np.nan
     with pytest.raises(DataError, match="NaN.*column 1"):
         model.fit(X, y, domain).predict(X_test)
+
+
+BLENDS = hc.TransferClassifier, hc.TransferRegressor
+
+
+@pytest.mark.parametrize("kind", [*BLENDS, hc.WeightedMultiSourceTrAdaBoostClassifier])
+def test_labels_or_domains_of_different_lengths_are_one_sentence(kind):
+    X, domain, ragged = np.eye(4), [1, 1, -1, -1], [[1], [1, 2], [0], [1]]
+    for y, where, name in ((ragged, domain, "y"), ([0, 1, 0, 1], ragged, "sample_domain")):
+        with pytest.raises(DataError, match=f"^{name} has entries of different lengths: give one value for each row"):
+            kind().fit(X, y, where)
