@@ -16,15 +16,15 @@ from hetcore.consensus.neighbor_columns import KnownLabels
 from hetcore.consensus.outputs import Outputs
 from hetcore.consensus.smoothing import LinkBlend, Pairs, graph_weights, smoothed
 from hetcore.consensus.view_learners import ViewState
-from hetcore.consensus.view_sum import ViewCorrection, ViewSum, factors
+from hetcore.consensus.view_sum import MOST_SCORES, ViewCorrection, ViewSum, factors
 from hetcore.consensus.view_weights import (
     FIRM,
     SHARPNESS,
     consensus,
-    consensus_of_each,
     deal,
     explained,
     fitted_mix,
+    losses_of_each,
     sharpness_for,
     weights_of,
 )
@@ -198,8 +198,8 @@ class ViewConsensus:
         # several powers cost little, as the views' scores are there already
         if len(tried) > 1:
             predicted, covers = np.vstack([self.predicted, of_sum[None]]), np.vstack([covers, self.sum.covers[known]])
-            mixed = consensus_of_each(tried, predicted, covers, self.outputs.prior)
-            best = int(np.argmin(self.outputs.loss(mixed, self.codes).mean(axis=1)))
+            n_jobs = self.executor.n_jobs
+            best = int(np.argmin(losses_of_each(self.outputs, tried, predicted, covers, self.codes, n_jobs)))
         # losses to a high power leave a view no weight, though it explains something where it is the only one
         self.weights = np.maximum(tried[best][:-1], LEAST * self.explains)
         self.sum.weight, self.sharpness = float(tried[best][-1]), choices[best]
@@ -215,10 +215,14 @@ class ViewConsensus:
 
     def _correct(self) -> None:
         """Line 5 for numbers: what the views together say of the consensus' residuals."""
-        known, prior = self.problem.labelled, self.outputs.prior
-        change = np.where(self.covers[:, known], (self.predicted - prior)[:, :, 0], 0.0)
-        residuals = (self.codes - self.left_out[known])[:, 0]
-        self.correction.fit(change, residuals, self.labels.fold[known], self.explains > 0)
+        prior = self.outputs.prior
+        # of very many rows some, which fit it as well
+        known = np.flatnonzero(self.problem.labelled)
+        some = slice(None, None, max(1, -(-known.size // MOST_SCORES)))
+        rows = known[some]
+        change = np.where(self.covers[:, rows], (self.predicted[:, some] - prior)[:, :, 0], 0.0)
+        residuals = (self.codes[some] - self.left_out[rows])[:, 0]
+        self.correction.fit(change, residuals, self.labels.fold[rows], self.explains > 0)
         self.left_out += self.correction.added(self.scores, self.covers, prior, self.labels.fold)
         self.trained += self.correction.added(self.all_trained, self.covers, prior)
 

@@ -25,6 +25,7 @@ from hetcore.consensus.recall import MEMORY, key_of
 from hetcore.consensus.table_views import TableView, Unseen, View
 from hetcore.forest import Forest
 from hetcore.kernels.members import farthest
+from hetcore.kernels.threads import run_each
 from hetcore.members import MemberGrower, drawn_together, trees_of
 from hetcore.numerics import fits_double, product, row_blocks
 from hetcore.trees import TreeParams
@@ -280,6 +281,15 @@ class ViewLearner:
         raise NotImplementedError
 
 
+class Drawn(NamedTuple):
+    """Rows and columns of the trees of a round, and where the stream of draws is after them."""
+
+    rows: NDArray[np.int32]
+    sizes: NDArray[np.int64]
+    columns: NDArray[np.int32]
+    state: Any
+
+
 class TreeLearner(ViewLearner):
     """Boosted trees."""
 
@@ -317,6 +327,7 @@ class TreeLearner(ViewLearner):
         shape = (self.outputs.k, self.outputs.k if self.outputs.is_classifier else 0)
         jobs = self.rule.n_jobs if own * self.varying.size >= SHARED else 1
         self.grower = MemberGrower(np.ascontiguousarray(binned), self.mapper.n_bins, shape, self.rule.limits, jobs)
+        self.shares, self.ahead = jobs > 1, None
 
     def _step(self, pull: NDArray[np.float64] | None) -> None:
         if self.round or pull is not None:
@@ -340,20 +351,38 @@ class TreeLearner(ViewLearner):
         members, head, k, rate = len(self.training), len(self.targets), self.outputs.k, self._rate()
         n_trees = TREES_OF_CLASSES if k > 1 else TREES
         pull = np.ascontiguousarray(np.empty((members, 0, k)) if pull is None else pull)
-        self._draw(n_trees, pull.shape[1])
+        self._use_drawn(n_trees, pull.shape[1])
         # of the rows that a tree is grown on alone: the others are never touched, and cost nothing
         gradients = np.empty((members, head + pull.shape[1], k), np.float32)
         hessians = np.empty((*gradients.shape[:2], k if self.outputs.is_classifier else 0), np.float32)
         # a leaf of one sure class has hardly a curvature, and its Newton step no bound
         limit = LEAF_LIMIT if self.outputs.is_classifier else np.inf
         learned = self.scores, self.targets, pull, np.float32(self.rule.lambda0), rate, limit
-        grown = self.grower.empty(members, n_trees)
-        self.grower.grow_rounds(learned, (gradients, hessians, np.empty((members, k))), (0, n_trees, n_trees), grown)
+        slopes, grown = (gradients, hessians, np.empty((members, k))), self.grower.empty(members, n_trees)
+        rounds = 0, n_trees, n_trees
+
+        def ahead() -> None:
+            # pulled from the second round on; drawn while others grow, for nothing else can be done meanwhile
+            n_pulled = self.pulled.size if self.pulls else 0
+            self.ahead = (n_trees, n_pulled), self._drawn(n_trees, n_pulled)
+
+        tasks = [lambda: self.grower.grow_rounds(learned, slopes, rounds, grown), *([ahead] if self.shares else [])]
+        run_each(lambda task: task(), tasks, self.rule.n_jobs)
         self.rates.append(rate)
         self.trees.append(trees_of(grown))
 
-    def _draw(self, n_trees: int, n_pulled: int) -> None:
+    def _use_drawn(self, n_trees: int, n_pulled: int) -> None:
+        """Let the grower use the rows and columns of a round, as drawn in the one before or now."""
+        key, drawn = self.ahead or (None, None)
+        drawn = drawn if key == (n_trees, n_pulled) else self._drawn(n_trees, n_pulled)
+        # what was drawn in vain leaves the stream where it was
+        self.ahead, self.rng.bit_generator.state = None, drawn.state
+        self.grower.use_joined(drawn.rows, drawn.sizes, drawn.columns, len(self.training))
+
+    def _drawn(self, n_trees: int, n_pulled: int) -> Drawn:
         """Draw the rows and columns of the trees of all members."""
+        rng = np.random.default_rng(0)
+        rng.bit_generator.state = self.rng.bit_generator.state
         # two rows at least, for a tree of one can't split
         sizes = [max(2, round(self.rule.subsample * each.size)) for each in self.training]
         # tree by tree: the rows of each member, the pulled ones of all, the columns of each member
@@ -364,12 +393,12 @@ class TreeLearner(ViewLearner):
             counts.append(min(sizes[0], self.training[0].size))
         at, members = len(pools), len(self.training)
         pools, counts = pools + [self.varying] * members, counts + [self._n_columns()] * members
-        drawn = drawn_together(pools * n_trees, counts * n_trees, self.rng)
+        drawn = drawn_together(pools * n_trees, counts * n_trees, rng)
         trees = [drawn[first : first + len(pools)] for first in range(0, len(drawn), len(pools))]
         rows = [part for m in range(members) for tree in trees for part in (tree[m], *tree[members:at])]
         columns = np.array([tree[at + m] for m in range(members) for tree in trees])
         each = [sum(part.size for part in (tree[m], *tree[members:at])) for m in range(members) for tree in trees]
-        self.grower.use_joined(np.concatenate(rows), np.array(each), columns, members)
+        return Drawn(np.concatenate(rows), np.array(each), columns, rng.bit_generator.state)
 
     def _n_columns(self) -> int:
         """Return how many columns a tree gets."""

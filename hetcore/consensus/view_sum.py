@@ -34,7 +34,7 @@ from hetcore.consensus.outputs import Outputs
 from hetcore.consensus.recall import MEMORY, key_of
 from hetcore.kernels.simplex import sum_views
 
-__all__ = ["ViewCorrection", "ViewSum", "factors", "nearest_scales", "summed"]
+__all__ = ["MOST_SCORES", "ViewCorrection", "ViewSum", "factors", "nearest_scales", "summed"]
 
 STRENGTH, STRENGTH_OF_CORRECTION = 10.0, 300.0
 EVERY = 3  # rounds after which b is fitted anew
@@ -168,8 +168,7 @@ class ViewCorrection:
             Which views take part.
         """
         self.scales[:], self.by_fold[:] = 0.0, 0.0
-        step = max(1, -(-residuals.size // MOST_SCORES))
-        change, residuals, fold = change[useful, ::step], residuals[::step], fold[::step]
+        change = change[useful]
         gram, slope = change @ change.T + STRENGTH_OF_CORRECTION * np.eye(len(change)), change @ residuals
         self.scales[useful] = np.linalg.solve(gram, slope)
         for k in range(len(self.by_fold)):

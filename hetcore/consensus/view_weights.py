@@ -9,10 +9,12 @@ from numpy.typing import NDArray
 
 from hetcore.consensus.outputs import Outputs
 from hetcore.consensus.table_views import View
+from hetcore.kernels.threads import run_each
+from hetcore.numerics import cache_blocks
 from hetcore.weights import weights_from_losses
 
 __all__ = [
-    "FIRM", "SHARPNESS", "consensus", "consensus_of_each", "deal", "explained", "fitted_mix", "sharpness_for",
+    "FIRM", "SHARPNESS", "consensus", "deal", "explained", "fitted_mix", "losses_of_each", "sharpness_for",
     "weights_of",
 ]  # fmt: skip
 
@@ -58,12 +60,40 @@ def consensus(weights: NDArray, predicted: Sequence[NDArray], covers: NDArray, p
     return np.where(some[:, None], total / np.where(some, mass, 1.0)[:, None], prior)
 
 
-def consensus_of_each(weights: NDArray, predicted: NDArray, covers: NDArray, prior: NDArray) -> NDArray[np.float64]:
+def _of_each(weights: NDArray, predicted: NDArray, covers: NDArray, prior: NDArray) -> NDArray[np.float64]:
     """Return E (c, n, k) by each of c choices of weights (c, v), what views say being (v, n, k); see `consensus`."""
     spoken = predicted if covers.all() else np.where(covers[:, :, None], predicted, 0.0)
     total = (weights @ spoken.reshape(len(spoken), -1)).reshape(len(weights), *predicted.shape[1:])
     mass = (weights @ covers)[:, :, None]
     return np.divide(total, mass, out=np.broadcast_to(prior, total.shape).copy(), where=mass > 0)
+
+
+def losses_of_each(
+    outputs: Outputs,
+    weights: NDArray,
+    predicted: NDArray,
+    covers: NDArray,
+    codes: NDArray[np.float64],
+    n_jobs: int = 1,
+) -> NDArray[np.float64]:
+    """Return the mean loss (c,) of E by each of c choices of weights (c, v), some rows at a time; same bits on threads.
+
+    Parameters
+    ----------
+    outputs : Outputs
+    weights : (c, v) float64
+    predicted : (v, n, k) float64
+    covers : (v, n) bool
+    codes : (n, k) float64
+    n_jobs : int, default=1
+    """
+
+    def total(some: slice) -> NDArray[np.float64]:
+        mixed = _of_each(weights, predicted[:, some], covers[:, some], outputs.prior)
+        return outputs.loss(mixed, codes[some]).sum(axis=1)
+
+    totals = run_each(total, cache_blocks(len(codes), len(weights) * outputs.k), n_jobs)
+    return sum(totals[1:], totals[0]) / len(codes)
 
 
 def fitted_mix(

@@ -160,3 +160,15 @@ def test_a_file_of_a_table_that_was_switched_off_is_left_out(trained):
     assert "also in the training data" in warned
     with pytest.raises(DataError, match="no file to predict from"):
         new_rows.predict(model_files.dumps(model), data, [("words.csv", files["words.csv"])])
+
+
+def test_sheets_of_a_workbook_are_files_of_the_sources_they_are_of(trained):
+    data, _, files = trained
+    notes = pl.DataFrame({"who": ["me"], "said": ["nothing"]})
+    sheets = {"notes": notes, "words": files["words.csv"], "money": files["money.csv"]}
+    found = new_rows.with_sheets(data, "new.xlsx", sheets)
+    assert list(found) == ["words of new.xlsx", "money of new.xlsx"]
+    assert new_rows.matched(data, found).sources == {"words of new.xlsx": "words", "money of new.xlsx": "money"}
+    # none: the first is what the sentence is of
+    with pytest.raises(DataError, match="^notes of new.xlsx has no column of the training data"):
+        new_rows.matched(data, new_rows.with_sheets(data, "new.xlsx", {"notes": notes, "more": notes}))

@@ -24,7 +24,11 @@ from hetcore.errors import DataError, MissingColumnsWarning, UnfamiliarValuesWar
 from studio.readers.columns import looks_like_id
 from studio.views.consensus.case_values import as_written, read_value
 
-__all__ = ["Joins", "NewRows", "joins_of", "matched", "predict", "unfamiliar"]
+__all__ = ["Joins", "NewRows", "joins_of", "matched", "predict", "unfamiliar", "with_sheets"]
+
+
+OF_FILE = " of "
+"""Between the name of a workbook's sheet and that of its file."""
 
 
 class Joins(NamedTuple):
@@ -99,6 +103,21 @@ def matched(
     return NewRows(data, of_file, warnings)
 
 
+def with_sheets(trained: HetData, name: str, sheets: Mapping[str, pl.DataFrame]) -> dict[str, pl.DataFrame]:
+    """Return the sheets of a workbook that have columns of the training data, as files; the first if none has.
+
+    Parameters
+    ----------
+    trained : HetData
+    name : str
+        The file's.
+    sheets : mapping of str to polars.DataFrame
+    """
+    columns = {column for source in trained.sources.values() if source.frame is not None for column in source.columns}
+    of_data = {sheet: frame for sheet, frame in sheets.items() if columns & set(frame.columns)}
+    return {f"{sheet}{OF_FILE}{name}": frame for sheet, frame in (of_data or dict(list(sheets.items())[:1])).items()}
+
+
 def _source_of(trained: HetData, name: str, frame: pl.DataFrame) -> str:
     tables = {each: source for each, source in trained.sources.items() if source.frame is not None}
     shared = {each: len(set(frame.columns) & set(source.columns)) for each, source in tables.items()}
@@ -107,7 +126,7 @@ def _source_of(trained: HetData, name: str, frame: pl.DataFrame) -> str:
     stem = PurePosixPath(name).stem
 
     def fit(each: str) -> tuple[float, bool]:
-        return shared[each] / len(tables[each].columns), each in (stem, name)
+        return shared[each] / len(tables[each].columns), each in (stem, name) or name.startswith(f"{each}{OF_FILE}")
 
     best = max(shared, key=fit, default=None)
     if best is None or not shared[best]:

@@ -13,10 +13,11 @@ from hetcore.data.text import counted
 from hetcore.errors import DataError
 from studio.messages import explained
 from studio.runs import export
-from studio.uploads import Options, file_name, read_table
+from studio.uploads import Options, file_name, preview_table, read_table
 from studio.views.common.widgets import escape, show_table
 from studio.views.common.widgets_downloads import ICON
 from studio.views.common.widgets_task import answer
+from studio.views.consensus.new_rows import with_sheets
 
 __all__ = ["predict_new"]
 
@@ -44,7 +45,7 @@ def predict_new(model: bytes | None, data: HetData, recipe: Mapping[str, Any], o
     if model is None:
         st.caption("This method has no model file to predict with.")
         return
-    text = "One table a source, with its columns; the label is not needed. Ids join rows of several tables."
+    text = "One table or sheet a source, with its columns; the label is not needed. Ids join rows of several tables."
     more = {"key": CHOICE, "help": text, "on_change": _give, "args": (data.digest(),)}
     chosen = st.file_uploader("New rows", accept_multiple_files=True, **more)
     given = _given(data.digest())
@@ -84,13 +85,25 @@ def _predicted(
     """Return the predictions, what differs, and what went wrong."""
     try:
         options = _options(recipe)
-        files = {file_name(file.name): read_table(file_name(file.name), file, options) for file in given}
+        files = {}
+        for file in given:
+            files |= _tables_of(data, file_name(file.name), file, options)
         arguments = {"model": model, "data": data, "files": tuple(files.items()), "recipe": dict(recipe)}
         found, why = answer(FUNCTION, arguments, owner, "Predicting …")
     except (DataError, ValueError) as error:
         # Our own sentences as they are, and the queue's, which is one.
         return None, [], explained(error) if isinstance(error, DataError) else str(error)
     return (None, [], why) if found is None else (*found, why)
+
+
+def _tables_of(data: HetData, name: str, file: Any, options: Options) -> dict[str, pl.DataFrame]:
+    """Return the table of a file, or of a workbook with several those that are of the data's sources."""
+    preview = preview_table(name, file, options)
+    if len(preview.sheets) < 2:
+        return {name: preview.frame}
+    first, *others = preview.sheets
+    sheets = {first: preview.frame} | {each: read_table(name, file, options._replace(sheet=each)) for each in others}
+    return with_sheets(data, name, sheets)
 
 
 def _options(recipe: Mapping[str, Any]) -> Options:
