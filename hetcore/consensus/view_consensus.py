@@ -199,7 +199,7 @@ class ViewConsensus:
         if len(tried) > 1:
             predicted, covers = np.vstack([self.predicted, of_sum[None]]), np.vstack([covers, self.sum.covers[known]])
             n_jobs = self.executor.n_jobs
-            best = int(np.argmin(losses_of_each(self.outputs, tried, predicted, covers, self.codes, n_jobs)))
+            best = int(np.argmin(losses_of_each(self.outputs, tried, predicted, covers, self.codes, n_jobs=n_jobs)))
         # losses to a high power leave a view no weight, though it explains something where it is the only one
         self.weights = np.maximum(tried[best][:-1], LEAST * self.explains)
         self.sum.weight, self.sharpness = float(tried[best][-1]), choices[best]
