@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from hetcore.kernels.csr import append_links, merge_links, weigh_links
+from hetcore.kernels.csr import add_products, append_links, merge_links, weigh_links
 from hetcore.numerics import narrowed
 
 __all__ = [
@@ -23,9 +23,10 @@ __all__ = [
     "times", "too_many",
 ]  # fmt: skip
 
-MOST_MERGED = 20_000_000
+MOST_MERGED = 60_000_000
 """Links of several graphs that are merged into one matrix."""
 MERGED_ROWS = 2000  # after which a merge of links asks whether to go on
+IN_REGISTERS = 8  # columns: so few are faster in a kernel that adds up as it goes
 ONE_BY_ONE = 4  # columns: so few are faster one by one
 SOME = 1000  # rows that tell how many links several graphs have in common
 
@@ -53,12 +54,14 @@ class LinkSum:
     def __matmul__(self, X: NDArray) -> NDArray:
         """Return the products with X (n, k), float32 or float64, of its type."""
         # of another type each graph would be copied for each product
-        total, narrow = np.zeros_like(X), X.astype(self.dtype, copy=False)
+        total, narrow = np.zeros(X.shape), np.ascontiguousarray(X, self.dtype)
         for each, factor in zip(self.links, self.factors):
-            found = times(each, narrow)
-            found *= np.asarray(factor, found.dtype).reshape(-1, 1)
-            total += found
-        return total
+            factors = np.ascontiguousarray(np.broadcast_to(np.asarray(factor, np.float64), len(total)))
+            if X.shape[1] <= IN_REGISTERS:
+                add_products(each.indptr, each.indices, each.data, factors, narrow, total)
+            else:
+                total += factors[:, None] * (each @ narrow)
+        return total.astype(X.dtype, copy=False)
 
     def degrees(self) -> NDArray[np.float64]:
         """Return the sum of each row (n,)."""

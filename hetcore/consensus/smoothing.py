@@ -122,7 +122,7 @@ def smoothed(
     blend: Any, scores: NDArray, lambda1: float, known: NDArray[np.bool_], working: NDArray,
     *, go_on: Callable[[], Any] = nothing,
 ) -> NDArray[np.float64]:  # fmt: skip
-    """Return e (n, k) for scores E (n, k); neighbours that are `known` (n,) count with `working` (n, k).
+    """Return e (n, k) for scores E (n, k); neighbours that are `known` (n,) or (n, k) count with `working` (n, k).
 
     `go_on` is called before each sweep; what it raises ends the work.
     """
@@ -134,7 +134,7 @@ def smoothed(
     for _ in range(min(MOST_SWEEPS, sweeps)):
         go_on()
         # labelled neighbours count with their labels, in each sweep
-        near = times(blend, np.where(known[:, None], working, now))
+        near = times(blend, np.where(known.reshape(len(known), -1), working, now))
         now = np.where(linked, (scores + lambda1 * near) / (1.0 + lambda1), scores)
     return now
 

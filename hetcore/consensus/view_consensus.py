@@ -36,6 +36,7 @@ __all__ = ["ViewConsensus"]
 LAMBDA1 = (0.0, 0.1, 0.3, 1.0, 3.0)
 LOOKS = (5, 10, 20, 40, 80, 160)  # rounds after which "auto" looks again for lambda1
 FAINT = 0.05  # of the largest weight, below which a view has no say in a pull
+MOST_SMOOTHED = 16  # columns that are smoothed in one pass over the links
 LEAST = 1e-200  # weight of a view of which (4.10) leaves nothing: it counts where no other covers a row
 
 
@@ -264,19 +265,26 @@ class ViewConsensus:
         which = plain if any(plain) and not self.outputs.is_classifier else True
         members = self.member_consensus(self.executor.members, ~known, which)
 
+        k, each = self.outputs.k, max(1, MOST_SMOOTHED // self.outputs.k)
+        together = [range(first, min(first + each, self.n_folds)) for first in range(0, self.n_folds, each)]
+
         def total(lambda1: float) -> float:
             """Return the loss over all folds."""
-            found = 0.0
-            for fold in range(self.n_folds):
-                self._go_on()
-                rows = self.labels.fold == fold
-                scores = self.left_out.copy()
-                # unlabelled rows as the members of this fold say, who have not seen its labels
-                scores[~known] = members[fold]
-                # the fold's own labels are hidden, its neighbours' not
-                predicted = smoothed(self.blend, scores, lambda1, known & ~rows, working, go_on=self._go_on)[rows]
-                found += self.outputs.loss(predicted, self.labels.codes[rows]).sum()
-            return found
+            return sum(missed(lambda1, folds) for folds in together)
+
+        def missed(lambda1: float, folds: range) -> float:
+            """Return the loss over some folds, in one pass over the links."""
+            self._go_on()
+            scores = np.tile(self.left_out, len(folds))
+            # unlabelled rows as the members of a fold say, who have not seen its labels
+            scores[~known] = np.hstack([members[fold] for fold in folds])
+            # a fold's own labels are hidden, its neighbours' not
+            rows = [self.labels.fold == fold for fold in folds]
+            shown = np.repeat(np.stack([known & ~own for own in rows], axis=1), k, axis=1)
+            given = self.blend, scores, lambda1, shown, np.tile(working, len(folds))
+            found = smoothed(*given, go_on=self._go_on)
+            parts = [(found[own, i * k : (i + 1) * k], self.labels.codes[own]) for i, own in enumerate(rows)]
+            return sum(self.outputs.loss(*part).sum() for part in parts)
 
         path: list[tuple[float, float]] = []
         for lambda1 in LAMBDA1:  # rising: once it is worse, it stays so

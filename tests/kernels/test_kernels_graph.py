@@ -50,6 +50,17 @@ def test_sums_over_neighbors(graph, n_columns, share):
     np.testing.assert_allclose(ours[1], twin[1], rtol=1e-12)
 
 
+@pytest.mark.parametrize("n_columns", [0, 1, 2, 3, 4, 7, 9])
+def test_products_are_added_to_sums(graph, n_columns):
+    rng, n, found = np.random.default_rng(0), len(graph[0]) - 1, []
+    values, factors = rng.normal(size=(n, n_columns)).astype(np.float32), rng.normal(size=n)
+    for module in (csr, naive_csr):
+        sums = np.ones((n, n_columns))
+        module.add_products(*graph, factors, values, sums)
+        found.append(sums)
+    np.testing.assert_allclose(*found, rtol=1e-12, atol=1e-12)
+
+
 def test_links_of_graphs_side_by_side_merged_and_averaged(graph):
     n, found = len(graph[0]) - 1, []
     # the same graph twice, so that there is something to merge

@@ -19,6 +19,12 @@ def neighbor_sums(indptr, indices, weights, values, neighbor_weights):
     return sums, totals
 
 
+def add_products(indptr, indices, weights, factors, values, sums):
+    for i in range(len(indptr) - 1):
+        own = slice(indptr[i], indptr[i + 1])
+        sums[i] += factors[i] * (weights[own].astype(float) @ values[indices[own]].astype(float))
+
+
 def append_links(indptr, indices, weights, over, graph, ends, all_indices, values, graphs):
     for i in range(len(indptr) - 1):
         own, size = slice(indptr[i], indptr[i + 1]), indptr[i + 1] - indptr[i]
