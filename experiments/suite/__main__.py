@@ -66,7 +66,9 @@ def _print(args: argparse.Namespace) -> None:
     shares = [float(share) for share in args.shares.split(",")] if args.shares else None
     # The file has cells of all problems and shares; asked is for some.
     kept = [each for each in there if each["problem"] in names and (shares is None or each["share"] in shares)]
-    peers = _listed(args.methods) or [*use.peers]
+    # cells of peers whose library is not installed here are told too
+    others = (each["method"] for each in kept if each["method"] not in use.methods)
+    peers = _listed(args.methods) or [*dict.fromkeys([*use.peers, *others])]
     # The best peer is one of those that were asked for, or the table would not be about them.
     kept = [each for each in kept if each["method"] in {method, *peers}]
     if args.command == "seconds":
