@@ -378,7 +378,7 @@ def _weights_printed(state: Printed) -> dict[str, Any]:
     }
 
 
-@estimator(MemoryNeed(cell=100, record=14_300, score=175, link=2.7))
+@estimator(MemoryNeed(cell=160, record=14_300, score=175, link=12))
 class GBCRegressor(RegressorScore, _GBC, SeedAndThreads):
     """Gradient Boosting Consensus for numbers.
 
@@ -390,7 +390,7 @@ class GBCRegressor(RegressorScore, _GBC, SeedAndThreads):
     _task = "regression"
 
 
-@estimator(MemoryNeed(cell=100, record=14_300, score=175, link=2.7))
+@estimator(MemoryNeed(cell=160, record=14_300, score=175, link=12))
 class GBCClassifier(ClassifierScore, _GBC, SeedAndThreads):
     """Gradient Boosting Consensus for two or more classes, which are `classes_`, sorted.
 
