@@ -57,6 +57,7 @@ def test_it_says_what_to_do_and_nothing_trains_unasked():
     assert "Press Train" in words(page) and "live Two learners" not in page.session_state
 
 
+@pytest.mark.slow
 def test_models_side_by_side_then_a_source_fails():
     page = trained(opened(two_rounds=6, two_epochs=8))
     labels = [metric.label.replace("\\", "") for metric in page.metric]

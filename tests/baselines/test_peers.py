@@ -46,8 +46,11 @@ def error(data, y, predicted):
     return metric(data.y[hidden], predicted[hidden])
 
 
+LONG = "CatBoost1hop", "CatBoost2hop", "GCN", "Stack"  # seconds each
+
+
 @pytest.mark.parametrize("task", TASKS)
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", [pytest.param(n, marks=pytest.mark.slow) if n in LONG else n for n in NAMES])
 def test_a_peer_beats_the_prior(name, task, planted, fitted):
     data, y = planted[task]
     seen = data.with_target(y, task=task)

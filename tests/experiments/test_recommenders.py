@@ -18,7 +18,7 @@ NARROW = {"AutoRec": {"hidden": [20], "penalty": [0.1, 1e5]}, "RBM": {"hidden": 
           "RBMF": {"n_factors": [2]}, "LLORMA": {"rank": [2], "penalty": [0.1], "anchors": [3]}}  # fmt: skip
 
 
-@pytest.mark.parametrize("rival", [AutoRec, RBM, RCF, RBMF, LLORMA])
+@pytest.mark.parametrize("rival", [pytest.param(AutoRec, marks=pytest.mark.slow), RBM, RCF, RBMF, LLORMA])
 def test_ratings_of_low_rank_are_rebuilt_and_unseen_users_get_the_mean(monkeypatch, rival):
     if rival is AutoRec:
         pytest.importorskip("torch")

@@ -107,6 +107,7 @@ def _script():
     over_seeds(st.session_state["data"], first, second, "anna", "test")
 
 
+@pytest.mark.slow
 def test_the_page_trains_in_the_background_and_says_the_word():
     app = AppTest.from_function(_script, default_timeout=PATIENCE).run()
     app.button(key="chance test start").click().run()
