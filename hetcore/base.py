@@ -387,4 +387,4 @@ def event_row(event: RoundEnd) -> dict[str, float]:
     row: dict[str, float] = {"iteration": event.index, "seconds": event.seconds}
     row |= {f"{group}:{name}": float(value) for group, values in groups.items() for name, value in values.items()}
     # only methods of several tables have it
-    return row | {name: float(event.detail[name]) for name in ("disagreement",) if name in event.detail}
+    return row | ({"disagreement": float(event.detail["disagreement"])} if "disagreement" in event.detail else {})
