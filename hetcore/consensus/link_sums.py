@@ -26,7 +26,7 @@ __all__ = [
 MOST_MERGED = 60_000_000
 """Links of several graphs that are merged into one matrix."""
 MERGED_ROWS = 2000  # after which a merge of links asks whether to go on
-IN_REGISTERS = 8  # columns: so few are faster in a kernel that adds up as it goes
+IN_REGISTERS = 8  # columns: so few, but not one alone, are faster in a kernel that adds up as it goes
 ONE_BY_ONE = 4  # columns: so few are faster one by one
 SOME = 1000  # rows that tell how many links several graphs have in common
 
@@ -57,7 +57,7 @@ class LinkSum:
         total, narrow = np.zeros(X.shape), np.ascontiguousarray(X, self.dtype)
         for each, factor in zip(self.links, self.factors):
             factors = np.ascontiguousarray(np.broadcast_to(np.asarray(factor, np.float64), len(total)))
-            if X.shape[1] <= IN_REGISTERS:
+            if 1 < X.shape[1] <= IN_REGISTERS:
                 add_products(each.indptr, each.indices, each.data, factors, narrow, total)
             else:
                 total += factors[:, None] * (each @ narrow)

@@ -73,7 +73,9 @@ def test_a_sum_of_links_is_the_matrix_that_it_stands_for():
     several, weights = [_links(60, seed) for seed in range(3)], (1.0, 0.5, 2.0)
     X = np.random.default_rng(9).normal(size=(60, 4))
     sums, whole = LinkSum(several, weights), sum(w * each.astype(float) for w, each in zip(weights, several))
-    np.testing.assert_allclose(sums @ X, whole @ X, rtol=1e-5, atol=1e-7)
+    # one column, a few and many go three ways
+    for several_columns in (X[:, :1], X, np.tile(X, 3)):
+        np.testing.assert_allclose(sums @ several_columns, whole @ several_columns, rtol=1e-5, atol=1e-6)
     np.testing.assert_allclose(degrees(sums), degrees(whole), rtol=1e-6)
     np.testing.assert_array_equal(linked_rows(sums), linked_rows(whole))
     assert sums.mean() == pytest.approx(whole.data.mean())
