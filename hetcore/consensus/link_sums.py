@@ -1,13 +1,12 @@
-"""Links of several graphs: merged into one matrix, or, very many, a sum of products.
+"""Links of several graphs: each row's side by side, and merged into one matrix where they are not very many.
 
-Half a billion links merged into one matrix take 5 GB, and twice that while they are added up. A product with their sum
-is the sum of the products, which takes nothing beside the graphs, reads as many links, and takes as long: 20,000
-instances with ninety graphs of 100,000 links 24 s in place of 21, 40,000 with 200,000 as long.
+Half a billion links take 5 GB side by side, and as much again while those to one neighbour are merged. A product of
+very many is made of them as they are.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,69 +15,154 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from hetcore.kernels.csr import add_products, append_links, merge_links, weigh_links
+from hetcore.kernels.threads import run_each
 from hetcore.numerics import narrowed
 
 __all__ = [
-    "MOST_MERGED", "LinkSum", "MergedLinks", "ScaledLinks", "count_links", "degrees", "linked_rows", "nothing",
-    "times", "too_many",
+    "MOST_MERGED", "JoinedLinks", "LinkSum", "ScaledLinks", "count_links", "degrees", "linked_rows", "nothing", "times",
 ]  # fmt: skip
 
 MOST_MERGED = 60_000_000
 """Links of several graphs that are merged into one matrix."""
-MERGED_ROWS = 2000  # after which a merge of links asks whether to go on
-IN_REGISTERS = 8  # columns: so few, but not one alone, are faster in a kernel that adds up as it goes
+SOME_ROWS = 2000  # after which joining links asks whether to go on; so few stay in the cache, graph after graph
+LANES = 4  # columns that a kernel adds up in one pass over the links
 ONE_BY_ONE = 4  # columns: so few are faster one by one
 SOME = 1000  # rows that tell how many links several graphs have in common
 
 
+def nothing() -> None:
+    """Do nothing: work that nobody may end."""
+
+
+class JoinedLinks:
+    """Several graphs' links, joined once: what other weights of the graphs cost is one pass over the links at most.
+
+    Sums of matrices, one graph after another, took seconds for ninety graphs of 20,000 instances.
+
+    Parameters
+    ----------
+    links : sequence of (n, n) CSR array
+    over : sequence of float or (n,) float64
+        By which each graph's rows are divided; 0 leaves no weight.
+    go_on : callable, optional
+        Called now and then; what it raises ends the work.
+    n_jobs : int, default=1
+        Threads of products; the same bits.
+    """
+
+    def __init__(
+        self, links: Sequence[Any], over: Sequence[float | NDArray], go_on: Callable[[], Any] = nothing, n_jobs: int = 1
+    ) -> None:
+        starts = sum(each.indptr.astype(np.int64) for each in links)
+        total, self.n, self.n_graphs, self.n_jobs = int(starts[-1]), len(starts) - 1, len(links), n_jobs
+        self.starts, self.indices, self.graphs = starts, np.empty(total, np.int32), np.empty(total, np.uint16)
+        self.values = np.empty(total, np.float32)
+        self._counts = [np.broadcast_to(by, self.n) != 0 for by in over]
+        ends = starts[:-1].copy()
+        for first in range(0, self.n, SOME_ROWS):
+            go_on()
+            rows = slice(first, min(self.n, first + SOME_ROWS))
+            for k, (each, by) in enumerate(zip(links, over)):
+                some = np.array(np.broadcast_to(by, self.n)[rows], np.float64)
+                own = each.indptr[first : rows.stop + 1], each.indices, each.data, some
+                append_links(*own, k, ends[rows], self.indices, self.values, self.graphs)
+        self._indptr = None
+        if total <= MOST_MERGED:
+            self._merge(go_on)
+
+    def _merge(self, go_on: Callable[[], Any]) -> None:
+        self._place = np.empty(self.indices.size, np.int32)
+        seen, self._indptr = np.full(self.n, -1, np.int32), np.zeros(self.n + 1, np.int32)
+        for first in range(0, self.n, SOME_ROWS):
+            go_on()
+            last = min(self.n, first + SOME_ROWS)
+            merge_links(first, last, self.starts, self.indices, seen, self._indptr, self._place)
+        # merged in place: behind what has been read
+        self.indices = self.indices[: self._indptr[-1]].copy()
+
+    def average(self, weights: NDArray[np.float64]) -> Any:
+        """Return the sum with the graphs weighed (q,), (n, n): rows sum to 1, or 0 without weight."""
+        if self._indptr is None:
+            total = sum(weight * counts for weight, counts in zip(weights, self._counts))
+            return LinkSum(self, weights, np.divide(1.0, total, out=np.zeros(self.n), where=total > 0))
+        return self._matrix(self._weighed(weights, True))
+
+    def total(self) -> Any:
+        """Return the sum (n, n), of very many links in float32."""
+        if self._indptr is None:
+            return LinkSum(self, np.ones(self.n_graphs), np.ones(self.n))
+        return self._matrix(narrowed(self._weighed(np.ones(self.n_graphs), False)))
+
+    def _weighed(self, shares: NDArray[np.float64], to_one: bool) -> NDArray[np.float64]:
+        found = np.zeros(self.indices.size)
+        weigh_links(self.starts, self._place, self.values, self.graphs, shares, self._indptr, found, to_one)
+        return found
+
+    def _matrix(self, values: NDArray[np.float64]) -> Any:
+        return sparse.csr_array((values, self.indices, self._indptr), shape=(self.n, self.n))
+
+    def union(self) -> float:
+        """Return how many links there are, those that several graphs have being one: some rows tell."""
+        rows = range(0, self.n, max(1, self.n // SOME))
+        some = [self.indices[self.starts[i] : self.starts[i + 1]] for i in rows]
+        alone = max(1, sum(each.size for each in some))
+        return self.indices.size * sum(np.unique(each).size for each in some) / alone
+
+
 @dataclass(frozen=True)
 class LinkSum:
-    """The sum over graphs g of F_g A_g, (n, n).
+    """diag(rows) times the sum over graphs g of s_g A_g, (n, n), which is no matrix in memory.
 
     Attributes
     ----------
-    links : sequence of (n, n) CSR array
+    joined : JoinedLinks
         A_g.
-    factors : sequence of float or (n,) float64
-        F_g: of all rows, or of each.
+    shares : (q,) float64
+        s_g.
+    rows : (n,) float64
     """
 
-    links: Sequence[Any]
-    factors: Sequence[float | NDArray[np.float64]]
+    joined: JoinedLinks
+    shares: NDArray[np.float64]
+    rows: NDArray[np.float64]
 
     @property
     def dtype(self) -> np.dtype:
         """The type of the links, which products are made in."""
-        return self.links[0].dtype
+        return self.joined.values.dtype
 
     def __matmul__(self, X: NDArray) -> NDArray:
         """Return the products with X (n, k), float32 or float64, of its type."""
-        # of another type each graph would be copied for each product
-        total, narrow = np.zeros(X.shape), np.ascontiguousarray(X, self.dtype)
-        for each, factor in zip(self.links, self.factors):
-            factors = np.ascontiguousarray(np.broadcast_to(np.asarray(factor, np.float64), len(total)))
-            if 1 < X.shape[1] <= IN_REGISTERS:
-                add_products(each.indptr, each.indices, each.data, factors, narrow, total)
-            else:
-                total += factors[:, None] * (each @ narrow)
-        return total.astype(X.dtype, copy=False)
+        found, n = np.empty(X.shape, X.dtype), len(X)
+        step = -(-n // self.joined.n_jobs)
+        parts = [slice(first, min(n, first + step)) for first in range(0, n, max(1, step))]
+        for first in range(0, X.shape[1], LANES):
+            own = slice(first, min(first + LANES, X.shape[1]))
+            # so many that they fill the lanes, for those of a row are asked for in one
+            given = np.zeros((n, LANES if own.stop - first > 1 else 1), self.dtype)
+            given[:, : own.stop - first] = X[:, own]
+
+            def add(rows: slice, own: slice = own, given: NDArray = given) -> None:
+                """Write the products of some rows."""
+                sums, joined = np.zeros((rows.stop - rows.start, given.shape[1])), self.joined
+                links = joined.starts[rows.start : rows.stop + 1], joined.indices, joined.values, joined.graphs
+                add_products(*links, self.shares, given, sums)
+                found[rows, own] = sums[:, : own.stop - own.start] * self.rows[rows, None]
+
+            run_each(add, parts, self.joined.n_jobs)
+        return found
 
     def degrees(self) -> NDArray[np.float64]:
         """Return the sum of each row (n,)."""
-        return sum(factor * degrees(each) for each, factor in zip(self.links, self.factors))
+        return (self @ np.ones((self.joined.n, 1)))[:, 0]
 
     def linked(self) -> NDArray[np.bool_]:
         """Return which rows (n,) have a link."""
-        return np.any([linked_rows(each) for each in self.links], axis=0)
+        return np.diff(self.joined.starts) > 0
 
     def mean(self) -> float:
-        """Return the mean weight of a link, links that several graphs have being one: how many, some rows tell."""
-        n = self.links[0].shape[0]
-        some = [each[:: max(1, n // SOME)] for each in self.links]
-        # of weights of 1, for weights could cancel
-        union = sum(abs(each).sign() for each in some)
-        alone = max(1, sum(each.nnz for each in some))
-        return float(self.degrees().sum() / max(1.0, sum(each.nnz for each in self.links) * union.nnz / alone))
+        """Return the mean weight of a link, links that several graphs have being one."""
+        return float(self.degrees().sum() / max(1.0, self.joined.union()))
 
 
 @dataclass(frozen=True)
@@ -107,62 +191,6 @@ class ScaledLinks:
         return found
 
 
-def nothing() -> None:
-    """Do nothing: work that nobody may end."""
-
-
-class MergedLinks:
-    """Several graphs' links, merged once: what other weights of the graphs cost is one pass over the links.
-
-    Sums of matrices, one graph after another, took seconds for ninety graphs of 20,000 instances.
-
-    Parameters
-    ----------
-    links : sequence of (n, n) CSR array
-    over : sequence of (n,) float64
-        By which each graph's rows are divided; 0 leaves no weight.
-    go_on : callable, optional
-        Called before each graph, and now and then; what it raises ends the work.
-    """
-
-    def __init__(self, links: Sequence[Any], over: Sequence[NDArray], go_on: Callable[[], Any] = nothing) -> None:
-        starts = sum(each.indptr.astype(np.int64) for each in links)
-        ends, total, self.n, self._n_graphs = starts[:-1].copy(), int(starts[-1]), len(starts) - 1, len(links)
-        indices, self._graphs = np.empty(total, np.int32), np.empty(total, np.uint16)
-        self._values = np.empty(total, np.float32)
-        for k, (each, by) in enumerate(zip(links, over)):
-            go_on()
-            append_links(each.indptr, each.indices, each.data, by, k, ends, indices, self._values, self._graphs)
-        self._starts, self._place = starts, np.empty(total, np.int32)
-        seen, indptr = np.full(self.n, -1, np.int32), np.zeros(self.n + 1, np.int32)
-        for first in range(0, self.n, MERGED_ROWS):
-            go_on()
-            merge_links(first, min(self.n, first + MERGED_ROWS), starts, indices, seen, indptr, self._place)
-        # merged in place: behind what has been read
-        self._indptr, self._indices = indptr, indices[: indptr[-1]].copy()
-
-    def _weighed(self, shares: NDArray[np.float64], to_one: bool) -> NDArray[np.float64]:
-        found = np.zeros(self._indices.size)
-        weigh_links(self._starts, self._place, self._values, self._graphs, shares, self._indptr, found, to_one)
-        return found
-
-    def _matrix(self, values: NDArray[np.float64]) -> Any:
-        return sparse.csr_array((values, self._indices, self._indptr), shape=(self.n, self.n))
-
-    def average(self, weights: NDArray[np.float64]) -> Any:
-        """Return the sum with the graphs weighed (q,), a CSR array (n, n): rows sum to 1, or 0 without weight."""
-        return self._matrix(self._weighed(weights, True))
-
-    def total(self) -> Any:
-        """Return the sum, a CSR array (n, n), of very many links in float32."""
-        return self._matrix(narrowed(self._weighed(np.ones(self._n_graphs), False)))
-
-
-def too_many(links: Iterable[Any]) -> bool:
-    """Return whether graphs have more links than are merged into one matrix."""
-    return sum(each.nnz for each in links) > MOST_MERGED
-
-
 def times(links: Any, X: NDArray) -> NDArray:
     """Return links (n, n) @ X (n, k); few columns one by one, for one alone is summed up in a register: same bits."""
     if not (sparse.issparse(links) and 1 < X.shape[1] <= ONE_BY_ONE):
@@ -172,7 +200,7 @@ def times(links: Any, X: NDArray) -> NDArray:
 
 def count_links(links: Any) -> int:
     """Return how many entries links, a CSR array (n, n) or a LinkSum, have."""
-    return sum(each.nnz for each in links.links) if isinstance(links, LinkSum) else links.nnz
+    return links.joined.indices.size if isinstance(links, LinkSum) else links.nnz
 
 
 def linked_rows(links: Any) -> NDArray[np.bool_]:

@@ -5,7 +5,7 @@ The third term of the objective (4.4), minimised for the consensus itself: with 
     e(x) = (E(x) + lambda1 E~(x)) / (1 + lambda1) ,    E~(x) = sum_g w^_g mean of e over x's neighbours in g ,
 
 where labelled neighbours count with the score that their label stands for, and rows without a link stay as they are. A
-few sweeps solve it: each shrinks the error by lambda1 / (1 + lambda1).
+few sweeps solve it: each shrinks the error by lambda1 / (1 + lambda1), and ten at most are made.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from hetcore.consensus.link_sums import LinkSum, MergedLinks, degrees, linked_rows, nothing, times, too_many
+from hetcore.consensus.link_sums import JoinedLinks, degrees, linked_rows, nothing, times
 from hetcore.consensus.neighbor_columns import walk
 from hetcore.weights import self_normalised
 
@@ -68,12 +68,14 @@ class LinkBlend:
     ----------
     links : mapping of str to (n, n) CSR array
         By graph; its memory is shared.
+    n_jobs : int, default=1
+        Threads of products with very many links; the same bits.
     """
 
-    def __init__(self, links: Mapping[str, Any]) -> None:
-        self.links = links
+    def __init__(self, links: Mapping[str, Any], n_jobs: int = 1) -> None:
+        self.links, self.n_jobs = links, n_jobs
         self._alone: dict[str, Any] = {}
-        self._several: dict[tuple[str, ...], MergedLinks] = {}
+        self._several: dict[tuple[str, ...], JoinedLinks] = {}
 
     def of(self, weights: Mapping[str, float], go_on: Callable[[], Any] = nothing) -> Any:
         """Return the average over neighbours as a matrix (n, n): rows sum to 1, or are 0 without a link of weight.
@@ -96,26 +98,14 @@ class LinkBlend:
             if name not in self._alone:
                 self._alone = {name: walk(used[name].astype(np.float64))}
             return self._alone[name]
-        if too_many(used.values()):
-            return _unmerged(used, weights)
         names = tuple(used)
         # the last ones only: mostly the same graphs have weight
         if names not in self._several:
             self._several.clear()
             several = list(used.values())
-            self._several[names] = MergedLinks(several, [degrees(each) for each in several], go_on)
+            self._several[names] = JoinedLinks(several, [degrees(each) for each in several], go_on, self.n_jobs)
         go_on()
         return self._several[names].average(np.array([weights[name] for name in names]))
-
-
-def _unmerged(links: Mapping[str, Any], weights: Mapping[str, float]) -> LinkSum:
-    """Return the weighted average of several graphs' averages over neighbours, their links left where they are."""
-    degree = {name: degrees(each) for name, each in links.items()}
-    total = sum(weights[name] * (each > 0) for name, each in degree.items())
-    factors = [
-        np.divide(weights[name], each * total, out=np.zeros(len(each)), where=each > 0) for name, each in degree.items()
-    ]
-    return LinkSum(list(links.values()), factors)
 
 
 def smoothed(

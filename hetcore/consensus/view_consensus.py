@@ -84,7 +84,8 @@ class ViewConsensus:
     def _begin(self, views: list[ViewState]) -> None:
         """Begin with views that have said nothing yet."""
         graphs, params = self.problem.data.graphs, self.params
-        self.links = LinkBlend({name: graphs[name].adjacency() for name in self.columns.units if name in graphs})
+        used = {name: graphs[name].adjacency() for name in self.columns.units if name in graphs}
+        self.links = LinkBlend(used, self.executor.n_jobs)
         self.pairs = {}
         for name, each in self.links.links.items():
             links = each.astype(np.float64)

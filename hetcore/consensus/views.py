@@ -30,7 +30,7 @@ from scipy import sparse
 from hetcore.base import check_het_data
 from hetcore.checks import finite
 from hetcore.consensus.category_labels import CategoryLabels, links_within_categories
-from hetcore.consensus.link_sums import LinkSum, MergedLinks, count_links, degrees, linked_rows, times, too_many
+from hetcore.consensus.link_sums import JoinedLinks, count_links, degrees, linked_rows, times
 from hetcore.consensus.neighbor_columns import (
     KnownLabels,
     NearestRows,
@@ -130,9 +130,9 @@ class ViewColumns(Stored):
         self._unseen: dict[tuple[str, str], Unseen] = {}
         self._hidden = self._hides(data, labels, joins=not apart)
         if apart:
-            self._made = self._apart(data, labels, learn=True)
+            self._made = self._apart(data, labels, learn=True, n_jobs=n_jobs)
         else:
-            self._made = self._data_views(self._matrices(data, labels, tables, learn=True))
+            self._made = self._data_views(self._matrices(data, labels, tables, learn=True, n_jobs=n_jobs))
         self._made = self._with_unseen(self._made, labels)
         return self
 
@@ -182,9 +182,9 @@ class ViewColumns(Stored):
             return self._apart(data, labels, learn=False)
         return self._data_views(self._matrices(data, labels, self.tables.transform(data), learn=False))
 
-    def _apart(self, data: HetData, labels: KnownLabels, learn: bool) -> list[DataView]:
+    def _apart(self, data: HetData, labels: KnownLabels, learn: bool, n_jobs: int = 1) -> list[DataView]:
         """Return views of one table, whose columns their learners make, and of neighbours' labels."""
-        links = {name: self.links(data, name) for name in self.shown}
+        links = {name: self.links(data, name, n_jobs) for name in self.shown}
         present = np.array([linked_rows(each) for each in links.values()]).reshape(len(links), data.n)
         if learn:
             has = [_has(data, name) for name in self.tables.names]
@@ -245,7 +245,7 @@ class ViewColumns(Stored):
         return views
 
     def _matrices(
-        self, data: HetData, labels: KnownLabels, tables: Tables, learn: bool
+        self, data: HetData, labels: KnownLabels, tables: Tables, learn: bool, n_jobs: int = 1
     ) -> dict[tuple[str, str], tuple[NDArray, NDArray]]:
         """Return coverage (n,) and columns (n, d) by columns and learner."""
         made: dict[tuple[str, str], tuple[NDArray, NDArray]] = {}
@@ -253,7 +253,7 @@ class ViewColumns(Stored):
             # the linear view of a table is there where it is the only one
             columns = tables.trees[name], tables.smooth[name], tables.joined_linear
             made |= {(f"table {name}", learner): (has, X) for learner, X in zip(LEARNERS, columns)}
-        links = {name: self.links(data, name) for name in self.shown}
+        links = {name: self.links(data, name, n_jobs) for name in self.shown}
         present = np.array([*tables.has.values(), *(linked_rows(each) for each in links.values())])
         if learn:
             self.lacked = _lacked(present, labels.known)
@@ -382,15 +382,16 @@ class ViewColumns(Stored):
         for learner, each in (("trees", columns), ("linear", scaled)):
             self._unseen[key, learner] = Unseen(np.arange(each.shape[1]), each)
 
-    def links(self, data: HetData, name: str) -> Any:
-        """Return the links (n, n) of a graph over its mean weight, or the sum of all; none where the data lack it."""
+    def links(self, data: HetData, name: str, n_jobs: int = 1) -> Any:
+        """Return the links (n, n) of a graph over its mean weight, or the sum of all; none where the data lack it.
+
+        Products of very many links are made by `n_jobs` threads, with the same bits.
+        """
         chosen = self.units if name == ALL_GRAPHS else {name: self.units[name]}
         have = [each for each in chosen if each in data.graphs]
         several = [data.graphs[each].adjacency() for each in have] if len(have) > 1 else []
-        if too_many(several):
-            return LinkSum(several, [1.0 / chosen[each] for each in have])
         if several:
-            return MergedLinks(several, [np.full(data.n, chosen[each]) for each in have]).total()
+            return JoinedLinks(several, [chosen[each] for each in have], n_jobs=n_jobs).total()
         if not have:
             return sparse.csr_array((data.n, data.n), dtype=np.float64)
         return data.graphs[have[0]].adjacency().astype(np.float64) / chosen[have[0]]

@@ -95,48 +95,38 @@ def _neighbor_sums(indptr, indices, weights, values, neighbor_weights):
 neighbor_sums = kernel(_neighbor_sums)
 
 
-def _add_products(indptr, indices, weights, factors, values, sums):
-    """Add each row's factor times the sum of its neighbours' values, each times its link's weight, to sums.
+def _add_products(starts, indices, values, graphs, shares, given, sums):
+    """Add what stands at each row's links, each times its value and its graph's share, to sums, in registers.
 
     Parameters
     ----------
-    indptr : (n + 1,) int32
-    indices : (e,) int32
-    weights : (e,) float32
-    factors : (n,) float64
-    values : (n, k) float32
-    sums : (n, k) float64
+    starts : (n + 1,) int64
+        Where each row begins.
+    indices : (E,) int32, values : (E,) float32, graphs : (E,) uint16
+        The links: neighbours, values, and which graph they are of.
+    shares : (q,) float64
+    given : (m, 4) float32, or (m, 1)
+    sums : (n, 4) float64, or (n, 1)
     """
-    k = values.shape[1]
-    for i in range(indptr.shape[0] - 1):
-        first = 0
-        while first < k:
-            # up to four in one pass over the links, in registers
-            a, b, c, d = 0.0, 0.0, 0.0, 0.0
-            if first + 4 <= k:
-                for e in range(indptr[i], indptr[i + 1]):
-                    j, weight = indices[e], np.float64(weights[e])
-                    a += weight * values[j, first]
-                    b += weight * values[j, first + 1]
-                    c += weight * values[j, first + 2]
-                    d += weight * values[j, first + 3]
-                sums[i, first + 2] += factors[i] * c
-                sums[i, first + 3] += factors[i] * d
-                width = 4
-            elif first + 2 <= k:
-                for e in range(indptr[i], indptr[i + 1]):
-                    j, weight = indices[e], np.float64(weights[e])
-                    a += weight * values[j, first]
-                    b += weight * values[j, first + 1]
-                width = 2
-            else:
-                for e in range(indptr[i], indptr[i + 1]):
-                    a += np.float64(weights[e]) * values[indices[e], first]
-                width = 1
-            sums[i, first] += factors[i] * a
-            if width > 1:
-                sums[i, first + 1] += factors[i] * b
-            first += width
+    last = indices.shape[0] - 1
+    for i in range(starts.shape[0] - 1):
+        a, b, c, d = 0.0, 0.0, 0.0, 0.0
+        if given.shape[1] == 1:
+            for e in range(starts[i], starts[i + 1]):
+                a += shares[graphs[e]] * values[e] * given[indices[e], 0]
+            sums[i, 0] += a
+            continue
+        for e in range(starts[i], starts[i + 1]):
+            ask_for_row(given, indices[min(e + AHEAD, last)])
+            j, weight = indices[e], shares[graphs[e]] * values[e]
+            a += weight * given[j, 0]
+            b += weight * given[j, 1]
+            c += weight * given[j, 2]
+            d += weight * given[j, 3]
+        sums[i, 0] += a
+        sums[i, 1] += b
+        sums[i, 2] += c
+        sums[i, 3] += d
 
 
 add_products = kernel(_add_products, allocates=False)

@@ -126,10 +126,10 @@ def _graphs() -> None:
     csr.neighbor_sums(*pairs, np.zeros((2, 1)), np.ones(2))
     ends, indices, graphs = np.arange(2), np.zeros(2, np.int32), np.zeros(2, np.uint16)
     values = np.zeros(2, np.float32)
-    csr.add_products(*pairs, np.ones(2), np.zeros((2, 1), np.float32), np.zeros((2, 1)))
     csr.append_links(*pairs, np.ones(2), 0, ends, indices, values, graphs)
     starts, indptr, place = np.arange(3), np.zeros(3, np.int32), np.zeros(2, np.int32)
     csr.merge_links(0, 2, starts, indices, np.full(2, -1, np.int32), indptr, place)
+    csr.add_products(starts, indices, values, graphs, np.ones(1), np.zeros((2, 1), np.float32), np.zeros((2, 1)))
     csr.weigh_links(starts, place, values, graphs, np.ones(1), indptr, np.zeros(2), True)
     csr.nearest_rows(np.zeros((1, 2)), np.zeros(1), np.zeros(2), ends[:1], 1.0, 1.0, np.zeros((1, 1), np.int64))
 

@@ -10,7 +10,7 @@ import datasets
 import hetcore as hc
 from hetcore import numerics
 from hetcore.consensus import link_sums, views
-from hetcore.consensus.link_sums import LinkSum, degrees, linked_rows
+from hetcore.consensus.link_sums import JoinedLinks, LinkSum, degrees, linked_rows
 from hetcore.consensus.neighbor_columns import symmetric
 from hetcore.consensus.smoothing import LinkBlend
 
@@ -69,13 +69,18 @@ def _links(n: int, seed: int) -> sparse.csr_array:
     return sparse.csr_array(made + made.T)
 
 
-def test_a_sum_of_links_is_the_matrix_that_it_stands_for():
-    several, weights = [_links(60, seed) for seed in range(3)], (1.0, 0.5, 2.0)
+@pytest.mark.parametrize("n_jobs", [1, 2, 100])
+def test_a_sum_of_links_is_the_matrix_that_it_stands_for(large, n_jobs):
+    several, over = [_links(60, seed) for seed in range(3)], (1.0, 2.0, np.arange(60) % 3.0)
     X = np.random.default_rng(9).normal(size=(60, 4))
-    sums, whole = LinkSum(several, weights), sum(w * each.astype(float) for w, each in zip(weights, several))
-    # one column, a few and many go three ways
-    for several_columns in (X[:, :1], X, np.tile(X, 3)):
-        np.testing.assert_allclose(sums @ several_columns, whole @ several_columns, rtol=1e-5, atol=1e-6)
+    whole = JoinedLinks(several, over, n_jobs=n_jobs).total()
+    large(links=10)
+    sums = JoinedLinks(several, over, n_jobs=n_jobs).total()
+    assert sparse.issparse(whole)
+    assert isinstance(sums, LinkSum)
+    # one column, some that fill the kernel's lanes, and more
+    for columns in (X[:, :1], X, np.hstack([X, X[:, :3]])):
+        np.testing.assert_allclose(sums @ columns, whole @ columns, rtol=1e-5, atol=1e-6)
     np.testing.assert_allclose(degrees(sums), degrees(whole), rtol=1e-6)
     np.testing.assert_array_equal(linked_rows(sums), linked_rows(whole))
     assert sums.mean() == pytest.approx(whole.data.mean())

@@ -19,10 +19,10 @@ def neighbor_sums(indptr, indices, weights, values, neighbor_weights):
     return sums, totals
 
 
-def add_products(indptr, indices, weights, factors, values, sums):
-    for i in range(len(indptr) - 1):
-        own = slice(indptr[i], indptr[i + 1])
-        sums[i] += factors[i] * (weights[own].astype(float) @ values[indices[own]].astype(float))
+def add_products(starts, indices, values, graphs, shares, given, sums):
+    for i in range(len(starts) - 1):
+        own = slice(starts[i], starts[i + 1])
+        sums[i] += (shares[graphs[own]] * values[own]) @ given[indices[own]].astype(float)
 
 
 def append_links(indptr, indices, weights, over, graph, ends, all_indices, values, graphs):
