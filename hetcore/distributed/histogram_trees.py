@@ -169,7 +169,7 @@ class _Search:
             return None
         feature, threshold, side = int(best[COLUMN]), int(best[BIN]), int(best[MISSING_LEFT])
         own = self._of(node, feature)
-        word = int(own[: threshold + 1].sum()) + (int(own[-1]) if side == 1 else 0)
+        word = int(own[:-1][: threshold + 1].sum()) + (int(own[-1]) if side == 1 else 0)
         left, right = self.add(node.depth + 1, word), self.add(node.depth + 1, node.word - word)
         # none missing in training: a later one goes with the majority
         side = int(2 * self.nodes[left].count > node.count) if side == UNKNOWN else side

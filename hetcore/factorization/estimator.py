@@ -18,7 +18,7 @@ from hetcore.data.text import quoted
 from hetcore.errors import DataError, ModelFileError, ParameterError, UnfamiliarValuesWarning
 from hetcore.events import Callback
 from hetcore.factorization.codes import CodeBook, as_codes, book_from
-from hetcore.factorization.sgd import Entries, FactorState, Tables, in_turn
+from hetcore.factorization.sgd import Entries, FactorState, Tables, in_turn, without_deviation
 from hetcore.parameters import Domain, Whole
 from hetcore.schema import Array, Part, Value
 
@@ -127,6 +127,9 @@ class Factorization(RegressorScore, Estimator):
 
     def _finish(self, state: FactorState) -> None:
         error, self.best_iteration_, tables = state.best
+        if (plain := without_deviation(state)) is not None:
+            error, _, tables = plain.best
+            tables = state.even(tables)
         # no validation part: the last epoch is the one
         if tables is None:
             error, self.best_iteration_, tables = state.metric["train"], state.n_rounds, state.tables()

@@ -43,7 +43,8 @@ Departures of the default from the paper (`as_printed=True` does without them)
 - AdaGrad has one rate a row, not one a cell: as good, and faster.
 - `predict` keeps within the range of the training values (`clip`), never as printed; unseen users, items get 3 there.
 - The prior is counted for each visit of an entry (lambda of a code grows with its entries), as is usual.
-- The standard deviation is scaled to the errors on the validation part, where there is one.
+- The standard deviation is scaled to the errors on the validation part, where there is one. Where a
+  fit that trusts all entries alike predicts that part better, by two standard errors, it is taken, and its deviation.
 
 Reference: G.-H. Lee, S.-W. Yang, T.-H. Lin, S.-D. Lin, "Heteroscedastic learning and its realization on matrix
 factorization and gradient boosting regression/classification", 2017, sections 3.1 and 5; equation numbers are theirs.

@@ -7,7 +7,7 @@ processor's cache; blocks are visited in another order in each epoch. Values are
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,7 +19,7 @@ from hetcore.kernels.factorization import Factors, Rates, predict_entries, run_e
 from hetcore.parameters import Interval
 from hetcore.schema import Stored, array, value
 
-__all__ = ["Entries", "FactorState", "Laid", "Tables", "in_turn"]
+__all__ = ["Entries", "FactorState", "Laid", "Tables", "in_turn", "without_deviation"]
 
 REFERENCE = 100  # entries of a code whose lambda is `regularisation`
 MANY = 10  # codes of a mode whose factors are pulled to their mean, in a tensor
@@ -34,6 +34,7 @@ DIVERGED = 1e12  # the same of a fit that went astray
 MOST_VARIANCE = 1e37  # as float32
 LEAST_SUM = 1e-8  # AdaGrad's sums of squared gradients at the start, as printed
 DEVIATION_SPREAD = 0.1  # of deviations at the start, relative to their level
+SURE = 2.0  # standard errors by which a fit that trusts all entries alike must be better
 NOTHING = 1e-12  # of a factor, as printed: the product of three is no subnormal number yet
 
 
@@ -308,6 +309,13 @@ class FactorState:
             self.best = (error, self.n_rounds, self.tables())
         return self.n_rounds - self.best[1] >= self.params["patience"]
 
+    def even(self, tables: Tables) -> Tables:
+        """Return tables of a fit without deviation, with one deviation for all in its place."""
+        self._set_deviations(1.0)
+        return replace(
+            tables, deviations=np.full_like(self.factors.deviations, self.level), base_variance=self.base_variance
+        )
+
     def tables(self) -> Tables:
         """Return a copy of what predicts after this epoch."""
         biases, factors, deviations = (each.copy() for each in self.factors[:3])
@@ -321,6 +329,27 @@ class FactorState:
             center=self.center,
             scale=self.scale,
         )
+
+
+def without_deviation(state: FactorState) -> FactorState | None:
+    """Return a fit that trusts every entry alike, if it predicts the validation part clearly better; None if not.
+
+    Deviations are learned from errors, and where entries hardly stray these are mostly what the model had still to
+    learn: to trust such entries less is to learn them last. Better is by two standard errors of the paired squares.
+    """
+    left_out, tables = state.parts.get("left_out"), state.best[2]
+    ended = state.n_rounds == state.params["n_iterations"] or state.n_rounds - state.best[1] >= state.params["patience"]
+    # a fit that somebody ended is left as it is
+    if not state.has_deviation or state.params["as_printed"] or tables is None or not ended:
+        return None
+    params = state.params | {"n_deviation_factors": 0}
+    plain = FactorState.start(params, state.book, state.train, {"left_out": left_out}, state.epoch)
+    for _ in range(params["n_iterations"]):
+        if plain.round():
+            break
+    ours, theirs = ((left_out.values - each.predict(left_out.rows)[0]) ** 2 for each in (tables, plain.best[2]))
+    gain = ours - theirs
+    return plain if gain.mean() > SURE * gain.std() / np.sqrt(len(gain)) else None
 
 
 def left_out_errors(

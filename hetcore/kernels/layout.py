@@ -17,6 +17,8 @@ import numpy as np
 
 # the last of uint8, so that a missing value is one bin among 256 and needs no mask
 MISSING_BIN = 255
+# where the missing rows alone go right: a value above all that were met is known too
+ALL_KNOWN = MISSING_BIN - 1
 GROUP = 4  # columns whose histograms are built together, so that a row's words are read once for them
 
 NODE_DTYPE = np.dtype(

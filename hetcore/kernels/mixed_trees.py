@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from hetcore.kernels.cache import kernel
-from hetcore.kernels.layout import MISSING_BIN
+from hetcore.kernels.layout import ALL_KNOWN, MISSING_BIN
 
 N_SLOTS = 33  # bins of a column, the missing ones last
 LEAST_GAIN = 1e-9
@@ -240,7 +240,13 @@ def _best_split(rule, columns, rows, work, found):
     start_left(slots, found[MISSING_LEFT], rule, work)
     for b in range(found[THRESHOLD] + 1):
         move_slot(slots[b], rule, work)
-    return mixed_gain(work)
+    gain, rest = mixed_gain(work), 0.0
+    for b in range(found[THRESHOLD] + 1, N_SLOTS - 1):
+        rest += slots[b].sum()
+    # the missing alone on the right
+    if rest == 0.0:
+        found[THRESHOLD] = ALL_KNOWN
+    return gain
 
 
 best_split = kernel(_best_split, allocates=False)

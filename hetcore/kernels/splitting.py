@@ -20,7 +20,7 @@ from __future__ import annotations
 import numpy as np
 
 from hetcore.kernels.cache import kernel
-from hetcore.kernels.layout import BIN, KEY, MISSING_LEFT, NodeTerms
+from hetcore.kernels.layout import ALL_KNOWN, BIN, KEY, MISSING_LEFT, NodeTerms
 from hetcore.kernels.packed_sums import mean_hessian, output_hessian, packed_count, packed_value
 
 UNKNOWN = 2  # `missing_left` of a split that met no missing row
@@ -266,7 +266,7 @@ def _scan_words(n, node, layout, outputs, scratch, best):
         products[j] = 1.0 if products[j] < np.inf else np.inf
     key, at = best_cut(values, products, best[KEY])
     if at >= 0:
-        best[KEY], best[BIN] = key, scratch.bins[at]
+        best[KEY], best[BIN] = key, scratch.bins[at] if at < n - 1 else ALL_KNOWN
     return at >= 0
 
 
@@ -347,7 +347,7 @@ def _scan_single(n, n_missing, node, layout, slope, scratch, best):
                 if square / product > key:
                     key, at = square / product, j
         if better & (at >= 0):
-            best[KEY], best[BIN] = key, scratch.bins[at]
+            best[KEY], best[BIN] = key, scratch.bins[at] if at < n - 1 else ALL_KNOWN
             best[MISSING_LEFT] = side if n_missing > 0 else UNKNOWN
             improved = True
     return improved

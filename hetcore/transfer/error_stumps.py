@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from hetcore.kernels.layout import MISSING_BIN, NODE_DTYPE
+from hetcore.kernels.layout import ALL_KNOWN, MISSING_BIN, NODE_DTYPE
 from hetcore.transfer.learners import TreeLearner
 from hetcore.trees import Tree
 
@@ -96,7 +96,9 @@ def _best(given: Sorted, leads: NDArray, missing_left: bool) -> Split:
     sizes = np.where(apart, np.round(np.abs(leads[:, :-1]), TIE_DIGITS), -1.0)
     column, place = np.unravel_index(int(sizes.argmax()), sizes.shape)
     lead = round(float(leads[column, place]), TIE_DIGITS)
-    return Split(lead, int(column), int(given.bins[column, place]), missing_left)
+    # the missing alone on the right: a value above all that were met is known too
+    whole = place == given.present[column] - 1
+    return Split(lead, int(column), ALL_KNOWN if whole else int(given.bins[column, place]), missing_left)
 
 
 def _tree(splits: list[Split], total: float) -> Tree:

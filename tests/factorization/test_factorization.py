@@ -343,3 +343,17 @@ def test_unfitted_models_say_so():
     for model in (hc.HMF(), Tucker(), InverseDistance({}), NearestSensors({})):
         with pytest.raises(ValueError, match="not fitted"):
             model.predict([[0, 0, 0]])
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_even_noise_is_not_taken_for_deviations(seed):
+    rng = np.random.default_rng(seed)
+    X = np.column_stack([rng.integers(0, 100, 4000), rng.integers(0, 80, 4000)])
+    y = rng.normal(size=80)[X[:, 1]] + 0.05 * rng.normal(size=4000)
+    plain, ours = (kind().fit(X[:3000], y[:3000]) for kind in (hc.MatrixFactorization, hc.HMF))
+    errors = [np.sqrt(np.mean((model.predict(X[3000:]) - y[3000:]) ** 2)) for model in (plain, ours)]
+    assert errors[1] < 1.1 * errors[0]
+    # one deviation for all, about that of the noise
+    deviations = list(ours.deviation_by(0).values())
+    assert np.ptp(deviations) < 1e-6 * deviations[0]
+    assert 0.04 < deviations[0] < 0.08

@@ -46,7 +46,8 @@ def best_split(node, binned, gradients, hessians, columns, n_bins, params):
             for b in range(n_bins[column]):
                 gain = gain_of(node, sides(bins, b, missing_left), gradients, hessians, params)
                 if gain > (best[0] * (1 + 1e-12) if best else least):
-                    best = gain, column, b, missing_left
+                    # the missing alone on the right: whatever is known goes left
+                    best = gain, column, b if (bins[bins < 255] > b).any() else 254, missing_left
     if best and not (binned[best[1]][node.rows] == 255).any():
         left = sides(binned[best[1]][node.rows], best[2], 0)
         best = (*best[:3], int(2 * left.sum() > len(left)))

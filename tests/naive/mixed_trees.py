@@ -85,6 +85,10 @@ class Splitter:
         if shares[side, place, threshold] <= LEAST_GAIN:
             return None
         owed = self._mixture(counts) * gains[side, :, place, threshold] * len(rows)
+        bins = self.binned[columns[place]][rows]
+        # the missing alone on the right: whatever is known goes left
+        if not ((bins > threshold) & (bins < MISSING_BIN)).any():
+            return Split(int(columns[place]), MISSING_BIN - 1, int(side), float(shares[side, place, threshold]), owed)
         return Split(int(columns[place]), int(threshold), int(side), float(shares[side, place, threshold]), owed)
 
     def _left_counts(self, columns: NDArray, rows: NDArray) -> NDArray[np.float64]:

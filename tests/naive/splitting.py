@@ -99,7 +99,8 @@ def scan_cuts(histogram, start, node, layout, outputs, scratch, best):
         left += histogram[b]
         key = cut_key(left, total, layout, node)
         if key > best[KEY] * (1 + 1e-12):
-            best[KEY], best[BIN], better = key, b, True
+            # the missing alone on the right: whatever is known goes left
+            best[KEY], best[BIN], better = key, b if histogram[b + 1 :].any() else 254, True
     return better
 
 

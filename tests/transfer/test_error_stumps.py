@@ -30,6 +30,13 @@ def test_no_stump_errs_less(seed, missing):
     assert wrong(ErrorStumps(X), X, y, w) == pytest.approx(least_error(X, y, w), abs=1e-9)
 
 
+def test_a_value_above_those_of_the_fit_is_no_missing_one():
+    X, y = np.array([[0.0], [0.0], [np.nan], [np.nan], [5.0]]), np.array([1.0, 1.0, -1.0, -1.0, 1.0])
+    for learner in (ErrorStumps(X), TreeLearner(X, 1)):
+        stump = learner.fit(np.arange(4), y[:4], np.ones(4))
+        np.testing.assert_array_equal(np.sign(learner.votes(stump, np.arange(5))), y)
+
+
 def test_it_is_another_stump_than_that_of_least_squared_error():
     y, X = np.repeat([1.0, -1.0], 40), np.zeros((80, 2))
     X[:31, 0], X[70:, 0] = 1.0, 1.0  # 9 and 30 against 31 and 10: 19 are wrong

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import hetcore as hc
+from hetcore.kernels.layout import ALL_KNOWN
 from hetcore.kernels.mixed_trees import grow_mixed
 from hetcore.transfer.estimator import TransferProblem
 from hetcore.transfer.forest import State, draws_without_repeats, leaf_distances
@@ -57,6 +58,16 @@ def test_missing_values_go_where_they_gain():
         entropy(np.array([4.0, 2.0]))
     )
     np.testing.assert_array_equal(found.goes_left(binned[0]), [True, True, False, False, True, True])
+
+
+def test_where_the_missing_alone_go_right_all_known_values_go_left():
+    binned = np.array([[0, 0, 255, 255, 1]], np.uint8)
+    found = Splitter(binned, np.array([0, 0, 1, 1, 0]), np.zeros(5, np.int64), 2, 0.0).best(np.arange(4), [0])
+    np.testing.assert_array_equal(found.goes_left(binned[0]), [True, True, False, False, True])
+    state = _state(1, summed=True, max_depth=10, n_sources=2)
+    drawn = np.stack([np.random.default_rng(k).choice(7, 3, replace=False) for k in range(300)])
+    grow_mixed(state.rule, drawn, np.empty(3, np.int64), state.work)
+    assert (state.work.nodes["threshold_bin"] == ALL_KNOWN).any()
 
 
 def test_a_pure_node_is_not_split():

@@ -191,6 +191,8 @@ def test_missing_alone_can_be_split_off():
     tree = grow(binned, np.repeat([1.0, -1.0], 10), params=SMALL)
     assert tree.n_leaves == 2
     np.testing.assert_array_equal(tree.predict(binned)[:, 0], np.repeat([-1.0, 1.0], 10))
+    # a value above all that the tree has met is no missing one
+    np.testing.assert_array_equal(tree.predict(np.array([[1, 254, 255]], np.uint8))[:, 0], [-1.0, -1.0, 1.0])
 
 
 def test_unseen_missing_rows_follow_the_majority():
