@@ -263,11 +263,11 @@ class ViewBoosting(ViewConsensus):
         # before the first round there is no E to be pulled to
         if not self.lambda0 or not self.pulled.any() or not self.n_rounds:
             return None
-        which = [not view.view.sees_labels for view in self.views]
+        which, known = np.array([not view.view.sees_labels for view in self.views]), self.problem.labelled
         predicted = self.member_consensus(self.executor.pulled_members, self.pulled, which)
-        # how far E may be trusted is seen on labelled rows, each as left out
-        known = self.problem.labelled
-        stretch = stretch_of(self.outputs, self.left_out[known], self.codes, predicted)
+        # how far E may be trusted is seen on labelled rows, each as left out; of numbers on E of the same views
+        left_out = self.left_out[known] if self.outputs.is_classifier else self.left_out_by(which)
+        stretch = stretch_of(self.outputs, left_out, self.codes, predicted)
         fitted = self.outputs.fitted(self.outputs.prior + stretch * (predicted - self.outputs.prior))
         # where an instance stands among the pulled ones
         place = np.cumsum(self.pulled) - 1

@@ -147,6 +147,14 @@ class ViewConsensus:
             total[:, spots] += part[spots, None] * (predicted - prior)
         return prior + total
 
+    def left_out_by(self, which: NDArray[np.bool_]) -> NDArray[np.float64]:
+        """Return E of the labelled rows (l, k), each as left out, from some views (v,) and without a sum of them.
+
+        E of all, and with the sum, is nearer to the labels: measured by it, what some say would not be stretched.
+        """
+        weights, covers = (self.weights + 1e-12) * which, self.covers[:, self.problem.labelled]
+        return consensus(weights, self.predicted, covers, self.outputs.prior)
+
     def _weigh(self) -> None:
         """Lines 4 to 7."""
         known = self.problem.labelled
