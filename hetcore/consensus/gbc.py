@@ -132,8 +132,8 @@ class _GBC(Tempering, BoostedEstimator):
 
     _positional = ()  # those of the printed algorithm come first, which hardly anybody gives
 
-    # so that a file that has it is opened, and it is dropped
-    _retired = ("consensus_rounds",)  # of models saved before there were views
+    # of models of earlier versions: a file that has them is opened, and they are dropped
+    _retired = ("consensus_rounds", "clamp_labels")
 
     lambda0: float | str = param(
         0.3,
@@ -185,9 +185,6 @@ class _GBC(Tempering, BoostedEstimator):
     )
     pull: str = param(
         "unlabelled", OneOf("unlabelled", "all"), "As printed, which instances are pulled to the consensus."
-    )
-    clamp_labels: bool = param(
-        True, Flag(), "Whether a labelled neighbour counts with its label, or with what is predicted for it."
     )
     schedule: str = param(
         "sequential",
