@@ -76,10 +76,6 @@ from hetcore.targets import Problem, Scale
 __all__ = ["Explanation", "GBCClassifier", "GBCRegressor"]
 
 
-# small: as printed the sums grow with the unlabelled rows
-PRINTED_AUTO = 0.03  # what "auto" is as printed, where no out-of-fold loss chooses
-
-
 MODELS = {model.kind: model for model in (ViewModel, StagewiseModel, PrintedModel)}
 
 
@@ -139,43 +135,55 @@ class _GBC(Tempering, BoostedEstimator):
         0.3,
         Interval(0, 1e9, cure="0 switches the consensus off").or_text("auto"),
         "Pull of unlabelled instances to the consensus of the views, relative to the labels' pull; 0 for none. "
-        '"auto" takes what gives the smooth learners of the tables the lowest out-of-fold loss in a short trial.',
+        '"auto" takes what gives the smooth learners of the tables the lowest out-of-fold loss in a short trial. As '
+        "printed it is 0.03.",
         Slider("λ0 · consensus", 0.0, 3.0, 0.05),
     )
     lambda1: float | str = param(
         "auto",
         Interval(0, 1e9, cure="0 lets no neighbour smooth the consensus").or_text("auto"),
         'How smooth the consensus is made along the links; "auto" takes what has the lowest out-of-fold loss, 0 where '
-        "smoothing does not help. As printed, the pull to the neighbours.",
+        "smoothing does not help. As printed, the pull to the neighbours, of which 'auto' is 0.03.",
         Slider("λ1 · neighbours", 0.0, 3.0, 0.05),
     )
     sharpness: float | str = param(
         "auto",
         Interval(0, 100, "(]", "1 is the paper's (4.10)").or_text("auto"),
-        "q: weights are (4.10) of the out-of-fold losses to the power q; 1 is the paper's. "
+        "q: weights are (4.10) of the out-of-fold losses to the power q; 1 is the paper's, and so it is as printed. "
         '"auto" takes what gives the consensus the lowest out-of-fold loss.',
     )
     n_iterations: int = param(100, Whole(1), "Rounds N.", Slider("Rounds N", 5, 200, 5))
     learning_rate: float = param(
-        0.06, Interval(0, 10, "(]"), "Shrinkage of a tree's step.", Slider("Learning rate η", 0.01, 1.0, 0.01)
+        0.06,
+        Interval(0, 10, "(]"),
+        "Shrinkage of a tree's step; not as printed, where `shrinkage` is.",
+        Slider("Learning rate η", 0.01, 1.0, 0.01),
     )
     max_depth: int = param(
         5, Whole(1, also={-1: "no limit"}), "Depth of the trees, in splits.", Slider("Depth", 1, 8, 1)
     )
     min_samples_leaf: int = param(3, Whole(1), "Fewest rows of a leaf.")
-    l2: float = param(1.0, Interval(0, ends="()"), "Added under every leaf's Newton step.")
-    subsample: float = param(0.7, Interval(0, 1, "(]"), "Share of the labelled rows that a tree is grown on.")
+    l2: float = param(1.0, Interval(0, ends="()"), "Added under every leaf's Newton step; none as printed.")
+    subsample: float = param(
+        0.7, Interval(0, 1, "(]"), "Share of the labelled rows that a tree is grown on; all as printed."
+    )
     column_sample: float = param(
-        1.0, Interval(0, 1, "(]"), "Share of a view's columns that a tree may split by; 8 at least, 120 at most."
+        1.0,
+        Interval(0, 1, "(]"),
+        "Share of a view's columns that a tree may split by; all as printed. 8 columns at least; at most 120 (30 of "
+        "more than two classes), or twice the root of their number if that is more.",
     )
     base_learner: str = param(
-        "both", OneOf("both", "kernel", "tree"), "Learners of views: trees, smooth (kernel and linear) ones, or both."
+        "both",
+        OneOf("both", "kernel", "tree"),
+        "Learners of views: trees, smooth (kernel and linear) ones, or both; trees as printed.",
     )
     join_tables: bool = param(
         True,
         Flag(),
         "Whether some views join the columns of several tables, or of tables and neighbours, for which one process "
-        "needs all tables; without, each view is of one table, read where it is, or of neighbours' labels.",
+        "needs all tables; without, each view is of one table, read where it is, or of neighbours' labels. Never as "
+        "printed.",
     )
     weights: str = param(
         "entropy",
@@ -198,8 +206,6 @@ class _GBC(Tempering, BoostedEstimator):
         if not self.as_printed:
             executor = LocalExecutor(n_threads(self.n_jobs)) if executor is None else executor
             return ViewBoosting.start(problem, params, rng, executor)
-        # as printed has no out-of-fold loss that could choose
-        params |= {name: PRINTED_AUTO for name in ("lambda0", "lambda1") if params[name] == "auto"}
         return Printed.start(problem, params, rng, executor)
 
     def _view(self, state: ViewBoosting | Printed) -> dict[str, Any]:
