@@ -34,8 +34,8 @@ Departures of the default from the paper
 - Weights are (4.10) of out-of-fold losses to the power q (`sharpness`); q = 1 is the paper's. They enter E, lambda0's
   pull and the prediction. A table's weight is the sum over its views; that of a view of several is dealt to them by
   what each explains out of fold alone.
-- Graphs' weights are (4.11) of how much less linked instances differ than any two do, in labels and predictions or else
-  in residuals; 0 where in neither.
+- Graphs' weights are (4.11) of how much less linked instances differ than any two do, cubed, in labels and predictions
+  or else in residuals; 0 where in neither by three standard errors.
 - The third term of (4.4) is minimised for the consensus itself, which is made smooth along the links with lambda1
   (`hetcore.consensus.smoothing`); as a pull on the learners it did not pay (docs/trials.md).
 - Classes are softmax scores with the consensus' class shares as the pull's targets; L(f, E) with the logistic loss and
