@@ -63,11 +63,13 @@ def weight(parameter: Any, key: str, symbol: str, printed: bool) -> float | str:
     # A slider needs a number to begin at, and a default that is chosen out of fold has none.
     auto = parameter.default == "auto"
     name = f"{symbol} chosen out of fold"
-    if st.toggle(name, key=held(f"{key}auto", auto, label=name), help=words):
-        if printed:
-            st.caption(f"As printed no loss is out of fold: {symbol} is {PRINTED_AUTO}.")
-        return "auto"
-    return parameter_slider(parameter, key, 0.3 if auto else None)
+    # One element, whatever is in it: what is below keeps its place, and an opened expander stays open.
+    with st.container():
+        if st.toggle(name, key=held(f"{key}auto", auto, label=name), help=words):
+            if printed:
+                st.caption(f"As printed no loss is out of fold: {symbol} is {PRINTED_AUTO}.")
+            return "auto"
+        return parameter_slider(parameter, key, 0.3 if auto else None)
 
 
 def parts(known: widgets_by_path.Names, noisy: bool) -> tuple[list[str], list[str], tuple[str, float] | None]:
@@ -95,8 +97,9 @@ def parts(known: widgets_by_path.Names, noisy: bool) -> tuple[list[str], list[st
 def more(method: Any, printed: bool) -> dict[str, Any]:
     """Draw what is rarely changed, and return it as parameters."""
     # The method's own declarations: label, ends and help of a slider never differ from what it accepts.
-    # As printed a step is the line search's.
-    params = {} if printed else {"learning_rate": parameter_slider(method.learning_rate, "rate")}
+    # As printed a step is the line search's; what is below keeps its place without the slider.
+    with st.container():
+        params = {} if printed else {"learning_rate": parameter_slider(method.learning_rate, "rate")}
     rounds, depth = parameter_slider(method.n_iterations, "rounds"), parameter_slider(method.max_depth, "depth")
     key = held("seed", 0, Limits(0, 9999), label="Seed")
     seed = st.number_input("Seed", 0, 9999, key=key, help="Of the split and of training.")

@@ -2,7 +2,8 @@
 
     python -m benchmarks.speed.allocations    # customers 100,000 x 90 graphs, a million nodes, a million ratings
 
-Each run has a process of its own. "held" is what a function, or what it calls of others', holds at the moment of the run's peak.
+Each run has a process of its own. "held" is what a function, or what it calls of other libraries, holds at the run's
+peak.
 Only here: `pip install memray`.
 """
 
