@@ -318,7 +318,13 @@ class _GBC(Tempering, BoostedEstimator):
         return np.stack([*adds, *[nothing for _ in self.graph_weights_]][:count], axis=1) * self.scale_.deviation
 
     def explain(self, data: HetData) -> Explanation:
-        """Return predictions and what they rest on in one pass: cheaper than asking for each by itself."""
+        """Return predictions and what they rest on in one pass: cheaper than asking for each by itself.
+
+        Parameters
+        ----------
+        data : HetData
+            As for `predict`.
+        """
         adds, fitted = self._explained(data)
         stack = self._stacked(adds, graphs=True)
         return Explanation(
