@@ -16,12 +16,10 @@ from hetcore import metrics
 from hetcore.collective.mgb import GBRegressor, MGBRegressor, RGBRegressor
 from hetcore.data import Graph, HetData
 
-__all__ = ["CORRELATIONS", "FRACTIONS", "METHODS", "run_cell"]
+__all__ = ["METHODS", "run_cell"]
 
-FRACTIONS = (0.2, 0.4, 0.6, 0.8)
 NETWORK = "the network"
 """Stands for no method: the graph and the labels as they are."""
-CORRELATIONS = (0.0, 0.2, 0.4, 0.6, 0.8)
 FIVE_NODES = {"max_depth": -1, "max_leaf_nodes": 3}
 """l = 5 as the number of nodes of a tree, which the boxes call it, in place of its depth."""
 

@@ -29,14 +29,8 @@ from hetcore import metrics
 from hetcore.data.plain import codes
 from hetcore.factorization.tensor_baselines import InverseDistance, NearestSensors, Tucker
 
-__all__ = ["FRACTIONS", "METHODS", "MODELS", "run_cell"]
+__all__ = ["METHODS", "MODELS", "run_cell"]
 
-FRACTIONS = {
-    "movielens_100k": (0.9,),
-    "made_1m": (0.9,),
-    "intel_lab": (0.05, 0.1, 0.15, 0.2, 0.33),
-    "intel_lab_noisy": (0.05, 0.1, 0.15, 0.2),
-}
 COLUMNS = {2: ("user", "item"), 3: ("sensor", "time", "quantity")}
 NOISY_SENSORS = 10
 WHOLE = {"validation_fraction": 0.0, "random_state": 0}

@@ -25,11 +25,10 @@ from hetcore.data.plain import plain_table
 from hetcore.heteroscedastic.hgbm import HGBMRegressor
 from hetcore.heteroscedastic.hgbm_classes import HGBMClassifier
 
-__all__ = ["CLASSIFICATIONS", "METHODS", "NOISES", "REGRESSIONS", "divided", "noisy", "run_cell", "table", "with_noise"]
+__all__ = ["CLASSIFICATIONS", "METHODS", "REGRESSIONS", "divided", "noisy", "run_cell", "table", "with_noise"]
 
 REGRESSIONS = ("pyrim", "bodyfat", "housing", "abalone", "cpu_small")
 CLASSIFICATIONS = ("thyroid", "heart", "breast_cancer", "diabetes", "german")
-NOISES = ("clean", "noisy")
 NOISY_SHARE, NOISE_VARIANCE = 0.2, 0.1
 
 BUNDLED = {"iris": "load_iris", "wine": "load_wine", "wisconsin": "load_breast_cancer"}  # of scikit-learn

@@ -7,7 +7,16 @@ data, numba with the estimators.
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from hetcore.errors import DataError, ModelFileError, ParameterError
+from hetcore.errors import (
+    ClusterError,
+    DataError,
+    MissingColumnsWarning,
+    ModelFileError,
+    ParameterError,
+    PrecisionWarning,
+    UnfamiliarValuesWarning,
+    UnscoredLabelsWarning,
+)
 from hetcore.registry import METHODS
 
 if TYPE_CHECKING:  # a type checker reads these in place of `__getattr__`; a test sees that none is missing
@@ -56,15 +65,20 @@ _LAZY = (
 _MODULES = ("baselines", "data", "distributed", "metrics", "tuning")
 
 __all__ = [
+    "ClusterError",
     "DataError",
     "EarlyStopping",
     "Graph",
     "HetData",
+    "MissingColumnsWarning",
     "ModelFileError",
     "ParameterError",
+    "PrecisionWarning",
     "ProgressBar",
     "RoundEnd",
     "Source",
+    "UnfamiliarValuesWarning",
+    "UnscoredLabelsWarning",
     *METHODS,
     "export",
     "load",

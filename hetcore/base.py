@@ -59,7 +59,13 @@ class _Scored:
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Return the share of classes y (n,) that are predicted from X, or R^2 of numbers, weighted by rows (n,).
 
-        Of a HetData y is read as `fit` reads it, by default from the data; instances without a label are left out.
+        Parameters
+        ----------
+        X : HetData or array-like
+        y : (n,) array-like, optional
+            Of a HetData as `fit` reads it, by default from the data; instances without a label are left out.
+        sample_weight : (n,) array-like, optional
+            How much each row counts, at least 0; all alike by default.
 
         Raises
         ------

@@ -27,7 +27,6 @@ __all__ = [
     "log_loss",
     "macro_f1",
     "macro_f1_of_codes",
-    "mae",
     "morans_i",
     "morans_i_band",
     "residual_autocorrelation",
@@ -142,23 +141,6 @@ def rmse(y_true: ArrayLike, y_pred: ArrayLike) -> float:
     """
     true, pred = _known_rows(y_true, y_pred)
     return root_mean_square(pred - true)
-
-
-def mae(y_true: ArrayLike, y_pred: ArrayLike) -> float:
-    """Return the mean absolute error, (1/m) sum_i |y_pred_i - y_true_i|, in the target's unit.
-
-    Parameters
-    ----------
-    y_true, y_pred : (n,) array-like
-        Numbers; y_true NaN where unknown.
-
-    Raises
-    ------
-    DataError
-        If lengths differ or no target is known.
-    """
-    true, pred = _known_rows(y_true, y_pred)
-    return float(np.mean(np.abs(pred - true)))
 
 
 def gaussian_nll(y_true: ArrayLike, mean: ArrayLike, deviation: ArrayLike) -> float:

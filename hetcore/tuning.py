@@ -105,6 +105,7 @@ class CrossValidation:
 
     @property
     def best_n_iterations(self) -> int:
+        """The number of rounds of the choice."""
         return self._chosen[1] + 1
 
     @property

@@ -7,6 +7,7 @@ from typing import Any
 import streamlit as st
 
 import hetcore as hc
+from hetcore.consensus.printed.algorithm1 import PRINTED_AUTO
 from studio import session
 from studio.jobs import cluster
 from studio.jobs.job import Setting
@@ -25,7 +26,7 @@ from studio.views.consensus.widgets_new_rows import predict_new
 from studio.views.consensus.widgets_pins import pinned
 from studio.views.consensus.widgets_without import Without
 
-PAGE = "Consensus"
+PAGE, PRINTED = "Consensus", "As printed in the paper"
 frame(PAGE)
 current, owner = session.current(), session.owner()
 data = current.data
@@ -37,12 +38,15 @@ def controls() -> Setting:
     """Draw the controls and return the setting."""
     method = getattr(hc, training.estimator_of(data))
     whole = widgets_by_path.on_all_rows(current)
-    lambda0, lambda1 = weight(method.lambda0, "l0", "λ0"), weight(method.lambda1, "l1", "λ1")
+    # Known before its toggle is drawn, which stands further down.
+    printed = state[held("printed", False, label=PRINTED)]
+    lambda0 = weight(method.lambda0, "l0", "λ0", printed)
+    lambda1 = weight(method.lambda1, "l1", "λ1", printed)
     known = labels_known(30, "known")
     names = widgets_by_path.names(current, session.operations(), whole)
     sources, graphs, noise = parts(names, noisy=not whole)
     with st.expander("More parameters"):
-        params = more(method)
+        params = more(method, printed)
     params |= {"lambda0": lambda0, "lambda1": lambda1} | cluster.parameters()
     params |= widgets_by_path.parameters(params["as_printed"]) if whole else {}
     # One seed for split and training, so that a run is repeated by one number.
@@ -53,15 +57,19 @@ def controls() -> Setting:
     return Setting(training.estimator_of(data), params, operations, whole=whole)
 
 
-def weight(parameter: Any, key: str, symbol: str) -> float | str:
+def weight(parameter: Any, key: str, symbol: str, printed: bool) -> float | str:
     """Draw a λ: chosen out of fold, or by a slider."""
     words = f"{symbol} that has the lowest out-of-fold loss; off gives it a slider."
     # A slider needs a number to begin at, and a default that is chosen out of fold has none.
     auto = parameter.default == "auto"
     name = f"{symbol} chosen out of fold"
-    if st.toggle(name, key=held(f"{key}auto", auto, label=name), help=words):
-        return "auto"
-    return parameter_slider(parameter, key, 0.3 if auto else None)
+    # One element, whatever is in it: what is below keeps its place, and an opened expander stays open.
+    with st.container():
+        if st.toggle(name, key=held(f"{key}auto", auto, label=name), help=words):
+            if printed:
+                st.caption(f"As printed no loss is out of fold: {symbol} is {PRINTED_AUTO}.")
+            return "auto"
+        return parameter_slider(parameter, key, 0.3 if auto else None)
 
 
 def parts(known: widgets_by_path.Names, noisy: bool) -> tuple[list[str], list[str], tuple[str, float] | None]:
@@ -86,17 +94,18 @@ def parts(known: widgets_by_path.Names, noisy: bool) -> tuple[list[str], list[st
     )
 
 
-def more(method: Any) -> dict[str, Any]:
+def more(method: Any, printed: bool) -> dict[str, Any]:
     """Draw what is rarely changed, and return it as parameters."""
     # The method's own declarations: label, ends and help of a slider never differ from what it accepts.
-    rate = parameter_slider(method.learning_rate, "rate")
+    # As printed a step is the line search's; what is below keeps its place without the slider.
+    with st.container():
+        params = {} if printed else {"learning_rate": parameter_slider(method.learning_rate, "rate")}
     rounds, depth = parameter_slider(method.n_iterations, "rounds"), parameter_slider(method.max_depth, "depth")
     key = held("seed", 0, Limits(0, 9999), label="Seed")
     seed = st.number_input("Seed", 0, 9999, key=key, help="Of the split and of training.")
     words = "Algorithm 1 to the letter; small λ needed."
-    name = "As printed in the paper"
-    printed = st.toggle(name, key=held("printed", False, label=name), help=words)
-    params = {"learning_rate": rate, "n_iterations": rounds, "max_depth": depth, "as_printed": printed}
+    printed = st.toggle(PRINTED, key=held("printed", False, label=PRINTED), help=words)
+    params |= {"n_iterations": rounds, "max_depth": depth, "as_printed": printed}
     return params | {"random_state": int(seed)}
 
 

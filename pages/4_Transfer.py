@@ -72,11 +72,11 @@ def class_label(label: str) -> str:
 def corrupted(sources: tuple[str, ...]) -> tuple[str, float] | None:
     """Draw the choice of a source whose labels are flipped."""
     text = "A share of its labels changes: a good method stops listening."
-    name = choose("Spoil a source", [NONE, *sources], NONE, "spoilt", text)
+    name = choose("Spoil a source", [NONE, *sources], NONE, "corrupted", text)
     if name == NONE:
         return None
     help_ = "Share of the source's labels."
-    share = slider("Labels flipped, per cent", 0, 100, start=50, step=5, key="spoilt_share", help=help_)
+    share = slider("Labels flipped, per cent", 0, 100, start=50, step=5, key="corrupted_share", help=help_)
     return name, share / 100
 
 
@@ -109,7 +109,9 @@ def more(choice: Choice, methods: list[str]) -> Choice:
     if "Weighted MultiSource" in methods and not transfer.problem(data, choice):
         given["eta"] = eta_control(*sizes(choice), eta_path(choice))
     with st.expander("More parameters"):
-        given["n_iterations"] = parameter_slider(hc.TrAdaBoostClassifier.n_iterations, "transfer_rounds", 30)
+        # One slider of all methods, which begins where the one that is chosen at first does.
+        start = hc.WeightedMultiSourceTrAdaBoostClassifier.n_iterations.default
+        given["n_iterations"] = parameter_slider(hc.TrAdaBoostClassifier.n_iterations, "transfer_rounds", start)
         given["max_depth"] = parameter_slider(hc.TrAdaBoostClassifier.max_depth, "transfer_depth")
         updates = ["exponential", "multiplicative"]
         text = "Whether η multiplies the exponents of the weights, or the weights themselves."

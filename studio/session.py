@@ -351,7 +351,7 @@ def asked() -> dict[str, str]:
                 st.session_state["kept state"] = name, {}
                 st.warning(escape(error), icon=":material/link_off:")
         given = st.session_state["kept state"][1] | {key: value for key, value in given.items() if key != "state"}
-    return given
+    return state.of_today(given)
 
 
 def tell(name: str, value: str) -> None:

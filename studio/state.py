@@ -26,7 +26,7 @@ from urllib.parse import urlencode
 
 __all__ = [
     "LONGEST", "ROUND", "SCHEMA", "SHOWN", "STEP", "VIEW", "Limits", "address", "decode", "encode", "keep", "kept",
-    "taken",
+    "of_today", "taken",
 ]  # fmt: skip
 
 SCHEMA = 1
@@ -46,6 +46,17 @@ STEP = "step"
 """In an address: how many steps of its lesson are done."""
 VIEW = (*TABS, ROUND, STEP, *CHOICES)
 """In an address: how one looks at what there is, which is no step to go back from."""
+_KINDS = ("classification", "regression")
+RENAMED = {
+    **{
+        f"noise_{name}": tuple(f"noise_{name}_{kind}" for kind in _KINDS)
+        for name in ("rounds", "rate", "deviation_rate", "leaves")
+    },
+    **{f"noise_columns_{name}": tuple(f"noise_columns_{kind}" for kind in _KINDS) for name in ("many", "few")},
+    "spoilt": ("corrupted",),
+    "spoilt_share": ("corrupted_share",),
+}
+"""In addresses of before: controls that have other names now."""
 SHOWN = ("data", "run", "before", "labels", "curve", "present", *VIEW)
 """In an address beside the controls: the example in use, trainings shown and those before, how one looks at them."""
 MOST_BYTES = 64 * 1024
@@ -70,6 +81,12 @@ class Limits:
     ) -> None:
         self.low, self.high = low, high
         self.choices = None if choices is None else list(choices)
+
+
+def of_today(given: Mapping[str, str]) -> dict[str, str]:
+    """Return what an address says, controls by the names that they have now."""
+    renamed = {name: value for old, value in given.items() for name in RENAMED.get(old, ())}
+    return renamed | {name: value for name, value in given.items() if name not in RENAMED}
 
 
 def encode(value: Any) -> str:

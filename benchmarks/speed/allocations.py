@@ -1,8 +1,9 @@
-"""Where the memory of the three largest runs goes: peak and the lines that hold it, by memray.
+"""Where the memory of the three largest runs goes: peak and the functions that hold it, by memray.
 
     python -m benchmarks.speed.allocations    # customers 100,000 x 90 graphs, a million nodes, a million ratings
 
-Each run has a process of its own. "held" is what a line, or what it calls, holds at the moment of the run's peak.
+Each run has a process of its own. "held" is what a function, or what it calls of other libraries, holds at the run's
+peak.
 Only here: `pip install memray`.
 """
 
@@ -67,17 +68,17 @@ def profile(name: str) -> None:
                 held[_ours(record.stack_trace())] += record.size
     total = sum(held.values()) / 2**20
     print(f"\n{name} ({RUNS[name].__doc__.strip()}): {total:,.0f} MiB at the peak, the data aside\n")
-    print("| line | held, MiB |\n|---|---|")
-    for line, size in sorted(held.items(), key=lambda item: -item[1])[:MOST]:
-        print(f"| `{line}` | {size / 2**20:,.0f} |")
+    print("| function | held, MiB |\n|---|---|")
+    for place, size in sorted(held.items(), key=lambda item: -item[1])[:MOST]:
+        print(f"| `{place}` | {size / 2**20:,.0f} |")
 
 
 def _ours(stack: list[tuple[str, str, int]]) -> str:
-    """Return the innermost line of hetcore's in a stack."""
-    for function, file, line in stack:
+    """Return the innermost function of hetcore's in a stack; lines would age."""
+    for function, file, _ in stack:
         path = Path(file)
         if path.is_relative_to(ROOT / "hetcore"):
-            return f"{path.relative_to(ROOT)}:{line} {function}"
+            return f"{path.relative_to(ROOT)} {function}"
     return "elsewhere"
 
 

@@ -17,7 +17,6 @@ from hetcore.baselines.peers import (
     SelfTrainedGBDT,
     SelfTrainedSVM,
     TargetSVM,
-    joined_features,
 )
 from hetcore.baselines.spreading import CorrectAndSmooth, LabelPropagation, SimpleGraphConvolution
 from hetcore.baselines.stacking import Stack
@@ -39,7 +38,6 @@ __all__ = [
     "SimpleGraphConvolution",
     "Stack",
     "TargetSVM",
-    "joined_features",
 ]
 
 PEERS: dict[str, Callable[[str, int], Any]] = {

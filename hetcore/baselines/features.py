@@ -13,7 +13,7 @@ from hetcore.data.encoding import SourceEncoder, side_by_side
 from hetcore.data.identity import positions
 from hetcore.errors import ParameterError
 
-__all__ = ["Joined", "JoinedFeatures", "joined_features", "neighbor_means"]
+__all__ = ["Joined", "JoinedFeatures", "neighbor_means"]
 
 FILLS = ("mean", "nan")
 
@@ -123,22 +123,3 @@ def neighbor_means(graph: Graph, labels: NDArray) -> NDArray[np.float32]:
     means = np.full(labels.shape, np.nan, dtype=np.float32)
     np.divide(total, weight[:, None], out=means, where=weight[:, None] > 0, casting="same_kind")
     return means
-
-
-def joined_features(data: HetData, adjacency: bool = True, fill: str = "mean") -> NDArray | scipy.sparse.csr_array:
-    """Return the joined features of some data as one matrix.
-
-    Parameters
-    ----------
-    data : HetData
-    adjacency : bool, default=True
-        Whether each graph adds its adjacency rows (n columns a graph).
-    fill : {"mean", "nan"}, default="mean"
-        What a missing cell becomes.
-
-    Returns
-    -------
-    (n, d) float32 array, or (n, d + q * n) float32 CSR array with adjacency rows
-    """
-    tables, links, _ = JoinedFeatures(adjacency, fill).fit(data).transform(data)
-    return scipy.sparse.hstack([scipy.sparse.csr_array(tables), links], format="csr") if links.shape[1] else tables

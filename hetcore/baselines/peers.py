@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hetcore.baselines.base import Baseline, SelfTraining
-from hetcore.baselines.features import Joined, joined_features, neighbor_means
+from hetcore.baselines.features import Joined, neighbor_means
 from hetcore.baselines.learners import BoostedTrees, KernelMachine
 from hetcore.data import HetData
 from hetcore.data.identity import positions
@@ -39,7 +39,6 @@ __all__ = [
     "SelfTrainedGBDT",
     "SelfTrainedSVM",
     "TargetSVM",
-    "joined_features",
 ]
 
 

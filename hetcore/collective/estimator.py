@@ -234,6 +234,7 @@ class Collective(BoostedEstimator):
 
     @property
     def became_gb_(self) -> bool:
+        """Whether neighbours have no part in the model though they might have had."""
         check_is_fitted(self)
         return bool(self._params()["features"]) and not self.model_.how.linked
 

@@ -34,8 +34,8 @@ Departures of the default from the paper
 - Weights are (4.10) of out-of-fold losses to the power q (`sharpness`); q = 1 is the paper's. They enter E, lambda0's
   pull and the prediction. A table's weight is the sum over its views; that of a view of several is dealt to them by
   what each explains out of fold alone.
-- Graphs' weights are (4.11) of how much less linked instances differ than any two do, in labels and predictions or else
-  in residuals; 0 where in neither.
+- Graphs' weights are (4.11) of how much less linked instances differ than any two do, cubed, in labels and predictions
+  or else in residuals; 0 where in neither by three standard errors.
 - The third term of (4.4) is minimised for the consensus itself, which is made smooth along the links with lambda1
   (`hetcore.consensus.smoothing`); as a pull on the learners it did not pay (docs/trials.md).
 - Classes are softmax scores with the consensus' class shares as the pull's targets; L(f, E) with the logistic loss and
@@ -74,10 +74,6 @@ from hetcore.schema import SHARES, Part
 from hetcore.targets import Problem, Scale
 
 __all__ = ["Explanation", "GBCClassifier", "GBCRegressor"]
-
-
-# small: as printed the sums grow with the unlabelled rows
-PRINTED_AUTO = 0.03  # what "auto" is as printed, where no out-of-fold loss chooses
 
 
 MODELS = {model.kind: model for model in (ViewModel, StagewiseModel, PrintedModel)}
@@ -132,50 +128,62 @@ class _GBC(Tempering, BoostedEstimator):
 
     _positional = ()  # those of the printed algorithm come first, which hardly anybody gives
 
-    # so that a file that has it is opened, and it is dropped
-    _retired = ("consensus_rounds",)  # of models saved before there were views
+    # of models of earlier versions: a file that has them is opened, and they are dropped
+    _retired = ("consensus_rounds", "clamp_labels")
 
     lambda0: float | str = param(
         0.3,
         Interval(0, 1e9, cure="0 switches the consensus off").or_text("auto"),
         "Pull of unlabelled instances to the consensus of the views, relative to the labels' pull; 0 for none. "
-        '"auto" takes what gives the smooth learners of the tables the lowest out-of-fold loss in a short trial.',
+        '"auto" takes what gives the smooth learners of the tables the lowest out-of-fold loss in a short trial. As '
+        "printed it is 0.03.",
         Slider("λ0 · consensus", 0.0, 3.0, 0.05),
     )
     lambda1: float | str = param(
         "auto",
         Interval(0, 1e9, cure="0 lets no neighbour smooth the consensus").or_text("auto"),
         'How smooth the consensus is made along the links; "auto" takes what has the lowest out-of-fold loss, 0 where '
-        "smoothing does not help. As printed, the pull to the neighbours.",
+        "smoothing does not help. As printed, the pull to the neighbours, of which 'auto' is 0.03.",
         Slider("λ1 · neighbours", 0.0, 3.0, 0.05),
     )
     sharpness: float | str = param(
         "auto",
         Interval(0, 100, "(]", "1 is the paper's (4.10)").or_text("auto"),
-        "q: weights are (4.10) of the out-of-fold losses to the power q; 1 is the paper's. "
+        "q: weights are (4.10) of the out-of-fold losses to the power q; 1 is the paper's, and so it is as printed. "
         '"auto" takes what gives the consensus the lowest out-of-fold loss.',
     )
     n_iterations: int = param(100, Whole(1), "Rounds N.", Slider("Rounds N", 5, 200, 5))
     learning_rate: float = param(
-        0.06, Interval(0, 10, "(]"), "Shrinkage of a tree's step.", Slider("Learning rate η", 0.01, 1.0, 0.01)
+        0.06,
+        Interval(0, 10, "(]"),
+        "Shrinkage of a tree's step; not as printed, where `shrinkage` is.",
+        Slider("Learning rate η", 0.01, 1.0, 0.01),
     )
     max_depth: int = param(
         5, Whole(1, also={-1: "no limit"}), "Depth of the trees, in splits.", Slider("Depth", 1, 8, 1)
     )
     min_samples_leaf: int = param(3, Whole(1), "Fewest rows of a leaf.")
-    l2: float = param(1.0, Interval(0, ends="()"), "Added under every leaf's Newton step.")
-    subsample: float = param(0.7, Interval(0, 1, "(]"), "Share of the labelled rows that a tree is grown on.")
+    l2: float = param(1.0, Interval(0, ends="()"), "Added under every leaf's Newton step; none as printed.")
+    subsample: float = param(
+        0.7, Interval(0, 1, "(]"), "Share of the labelled rows that a tree is grown on; all as printed."
+    )
     column_sample: float = param(
-        1.0, Interval(0, 1, "(]"), "Share of a view's columns that a tree may split by; 8 at least, 120 at most."
+        1.0,
+        Interval(0, 1, "(]"),
+        "Share of a view's columns that a tree may split by; all as printed. 8 columns at least; at most 120 (30 of "
+        "more than two classes), or twice the root of their number if that is more.",
     )
     base_learner: str = param(
-        "both", OneOf("both", "kernel", "tree"), "Learners of views: trees, smooth (kernel and linear) ones, or both."
+        "both",
+        OneOf("both", "kernel", "tree"),
+        "Learners of views: trees, smooth (kernel and linear) ones, or both; trees as printed.",
     )
     join_tables: bool = param(
         True,
         Flag(),
         "Whether some views join the columns of several tables, or of tables and neighbours, for which one process "
-        "needs all tables; without, each view is of one table, read where it is, or of neighbours' labels.",
+        "needs all tables; without, each view is of one table, read where it is, or of neighbours' labels. Never as "
+        "printed.",
     )
     weights: str = param(
         "entropy",
@@ -185,9 +193,6 @@ class _GBC(Tempering, BoostedEstimator):
     )
     pull: str = param(
         "unlabelled", OneOf("unlabelled", "all"), "As printed, which instances are pulled to the consensus."
-    )
-    clamp_labels: bool = param(
-        True, Flag(), "Whether a labelled neighbour counts with its label, or with what is predicted for it."
     )
     schedule: str = param(
         "sequential",
@@ -201,8 +206,6 @@ class _GBC(Tempering, BoostedEstimator):
         if not self.as_printed:
             executor = LocalExecutor(n_threads(self.n_jobs)) if executor is None else executor
             return ViewBoosting.start(problem, params, rng, executor)
-        # as printed has no out-of-fold loss that could choose
-        params |= {name: PRINTED_AUTO for name in ("lambda0", "lambda1") if params[name] == "auto"}
         return Printed.start(problem, params, rng, executor)
 
     def _view(self, state: ViewBoosting | Printed) -> dict[str, Any]:
@@ -315,7 +318,13 @@ class _GBC(Tempering, BoostedEstimator):
         return np.stack([*adds, *[nothing for _ in self.graph_weights_]][:count], axis=1) * self.scale_.deviation
 
     def explain(self, data: HetData) -> Explanation:
-        """Return predictions and what they rest on in one pass: cheaper than asking for each by itself."""
+        """Return predictions and what they rest on in one pass: cheaper than asking for each by itself.
+
+        Parameters
+        ----------
+        data : HetData
+            As for `predict`.
+        """
         adds, fitted = self._explained(data)
         stack = self._stacked(adds, graphs=True)
         return Explanation(

@@ -5,8 +5,8 @@ worker of a cluster. Each has a member for each fold, fitted to the labels of th
 by the member that did not see it, any other row by the mean of all members. A learner's scores are those of its best
 round: the one with the lowest loss of the labelled rows, so scored.
 
-- Trees: five trees a member and round on a share of the rows, leaves by a Newton step. The first rounds
-  take longer steps, so that a view shows early how far it gets.
+- Trees: five trees a member and round (three of more than two classes) on a share of the rows, leaves by a Newton step.
+  The first rounds take longer steps, so that a view shows early how far it gets.
 - Smooth: ridge steps, see `hetcore.consensus.smooth_learner`.
 """
 

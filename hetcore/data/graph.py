@@ -97,6 +97,7 @@ class Graph:
 
     @cached_property
     def ids(self) -> NDArray[np.object_]:
+        """The nodes' ids, text, (n,)."""
         return text_array(self.id_series)
 
     @property
@@ -106,6 +107,7 @@ class Graph:
 
     @property
     def n_edges(self) -> int:
+        """Edges, each counted once."""
         return len(self.indices) // 2
 
     @property

@@ -253,6 +253,7 @@ class HetData(WhatIf, Views):
 
     @property
     def report(self) -> Report:
+        """What was found in the data: what was dropped, merged or guessed, and columns that give the labels away."""
         # a what-if has leaks of its own, sought when they are asked for
         return Report(self._notes, lambda: self._leaks)
 
@@ -262,6 +263,7 @@ class HetData(WhatIf, Views):
 
     @cached_property
     def ids(self) -> NDArray[np.object_]:
+        """The distinct ids, text, in the order of first appearance, (n,)."""
         return text_array(self.id_series)
 
     @cached_property
@@ -271,10 +273,12 @@ class HetData(WhatIf, Views):
 
     @property
     def source_names(self) -> list[str]:
+        """Names of the sources, p."""
         return list(self.sources)
 
     @property
     def graph_names(self) -> list[str]:
+        """Names of the graphs, q."""
         return list(self.graphs)
 
     def rows(self, name: str) -> NDArray[np.int64]:
@@ -290,6 +294,7 @@ class HetData(WhatIf, Views):
 
     @cached_property
     def mask(self) -> NDArray[np.bool_]:
+        """Which source has a record of which instance, (p, n); not to be written to."""
         mask = np.zeros((len(self.sources), self.n), dtype=bool)
         for i, rows in enumerate(self._row_positions.values()):
             mask[i, rows] = True

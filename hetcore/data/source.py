@@ -104,6 +104,14 @@ class Source:
     def from_frame(cls, frame: pl.DataFrame, id_column: str, kinds: Mapping[str, str] | None = None) -> Source:
         """Read a table whose column `id_column` holds the ids.
 
+        Parameters
+        ----------
+        frame : polars.DataFrame
+            Or what polars makes one of, such as a DataFrame of pandas.
+        id_column : str
+        kinds : mapping of str to str, optional
+            Column -> kind, as for `Source`; guessed where not given.
+
         Raises
         ------
         DataError
@@ -191,6 +199,7 @@ class Source:
 
     @cached_property
     def ids(self) -> NDArray[np.object_]:
+        """The ids of the records, text, (m,)."""
         return text_array(self.id_series)
 
     @cached_property
@@ -233,12 +242,12 @@ class Source:
         return other
 
     def take(self, rows: NDArray) -> Source:
-        """Return the records of the given row numbers, kinds as they are."""
+        """Return the records of some row numbers `rows`, (k,), in their order, kinds as they are."""
         values = self.some_rows(rows) if self.array is None else self.array[rows]
         return self._copy(id_series=self.id_series[rows], values=values)
 
     def part(self, rows: NDArray[np.int64]) -> Source:
-        """Return some records, by rising row numbers; of a table by path, what reads no others."""
+        """Return some records by rising row numbers `rows`, (k,); of a table by path, what reads no others."""
         return self.take(rows)
 
     def with_values(self, values: pl.DataFrame | NDArray) -> Source:

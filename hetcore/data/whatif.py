@@ -107,6 +107,13 @@ class WhatIf(LabelNoise):
     ) -> HetData:
         """Add edges of weight 1 to a graph (one that is there stays as it is) and cut edges.
 
+        Parameters
+        ----------
+        name : str
+            Graph.
+        add, cut : iterable of (str, str)
+            Edges by the ids of their ends.
+
         Raises
         ------
         DataError
@@ -134,7 +141,15 @@ class WhatIf(LabelNoise):
         return np.unique(ends.min(axis=1) * self.n + ends.max(axis=1))
 
     def sample(self: HetData, fraction: float, seed: int = 0) -> HetData:
-        """Keep a random fraction of the instances, in (0, 1], at least one; the order stays."""
+        """Keep a random fraction of the instances, at least one; the order stays.
+
+        Parameters
+        ----------
+        fraction : float
+            In (0, 1].
+        seed : int, default=0
+            Seed of the choice.
+        """
         if not 0 < fraction <= 1:
             raise ParameterError(f"fraction={fraction!r} must be above 0 and at most 1: 0.3 keeps three in ten.")
         size = max(1, round(fraction * self.n))
@@ -156,7 +171,14 @@ class WhatIf(LabelNoise):
         return self._taken(np.flatnonzero(~gone), f"drop_instances({self._shown(gone)})")
 
     def hide_source(self: HetData, name: str, ids: Any) -> HetData:
-        """Hide the records that some instances (ids, or a boolean array (n,)) have in a source.
+        """Hide the records that some instances have in a source.
+
+        Parameters
+        ----------
+        name : str
+            Source.
+        ids : sequence of str, or (n,) bool
+            Instances, or which of them.
 
         Raises
         ------
@@ -221,7 +243,15 @@ class WhatIf(LabelNoise):
         )
 
     def with_kinds(self: HetData, name: str, kinds: Mapping[str, str]) -> HetData:
-        """Change column kinds of a source: see `Source.with_kinds`."""
+        """Change column kinds of a source: see `Source.with_kinds`.
+
+        Parameters
+        ----------
+        name : str
+            Source.
+        kinds : mapping of str to str
+            Column -> kind.
+        """
         self._require(name, self.sources, "source")
         before = self.sources[name]
         changed = before.with_kinds(kinds)

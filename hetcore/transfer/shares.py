@@ -13,7 +13,7 @@ the best kind's mean squared error that draw t to p_0.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +23,6 @@ __all__ = ["PRIOR_ROWS", "by_kind", "mixture", "shares_by_squares"]
 
 PRIOR_ROWS, PRIOR_OF_ALL = 3.0, 2.0
 N_STEPS = 200
-Simplex = Callable[[NDArray, NDArray], NDArray]
 
 
 def mixture(likelihood: NDArray, weights: NDArray, prior: NDArray | None = None) -> NDArray[np.float64]:

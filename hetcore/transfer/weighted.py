@@ -16,7 +16,7 @@ The default departs from the box so that boosting has something to boost and eta
 | alpha_S, imaginary for n_S < M | the larger of "ratio" and "hedge" |
 | eta = 100 n_T / n_S or 100 n_T^2 / n_S | all eta of a path, see `hetcore.transfer.left_out` |
 | sum of alpha_t h_t | tau times its mean, tau from the left-out rows; learners and eta add up by their shares |
-| | a guard: target only, or all pooled, where these lose less on the left-out rows |
+| | a guard: target only, or all pooled, where these lose less on the left-out rows by more than three nats |
 
 s = eta / (eta + 0.03): at eta = 0 the target counts for nothing but as one domain of many, neither in how weights move
 nor in which source is listened to; from eta = 0.1 on it chooses nearly alone.

@@ -65,6 +65,8 @@ KEYS: dict[str, dict[str, str]] = {
     "Noise Matrix": {name: f"matrix_{key}" for name, key in FACTORS.items()},
     "Noise Tensor": {name: f"tensor_{key}" for name, key in FACTORS.items()},
 }  # fmt: skip
+SIZES = ("noise_rounds", "noise_rate", "noise_deviation_rate", "noise_leaves")
+"""Controls of the Noise page that numbers and classes have each."""
 CHOSEN = ("methods", "two_models")
 """Keys of the controls that say which methods are trained."""
 Screen = tuple[dict[str, Any], list[dict[str, Any]]]
@@ -194,14 +196,14 @@ def _transfer(run: Run, sources: Sequence[str], own: Sequence[Mapping[str, Any]]
     target = run.settings.get("form", {}).get("target")
     gone = {target, *(operation["name"] for operation in own if operation["op"] == "drop_source")}
     names = [name for name, method in METHODS.items() if method.estimator == run.method]
-    values = _params(run, "Transfer") | {"target": target, "methods": names, "class": ALL, "spoilt": NONE}
+    values = _params(run, "Transfer") | {"target": target, "methods": names, "class": ALL, "corrupted": NONE}
     values["teachers"] = [name for name in sources if name not in gone]
     if "target_labels" in done:
         values |= {"examples": done["target_labels"]["count"], "transfer_seed": done["target_labels"]["seed"]}
     if "one_class" in done:
         values["class"] = done["one_class"]["label"]
     if flipped := done.get("flip_source_labels"):
-        values |= {"spoilt": flipped["name"], "spoilt_share": round(100 * flipped["share"])}
+        values |= {"corrupted": flipped["name"], "corrupted_share": round(100 * flipped["share"])}
     if "eta" in params:
         by_hand = not isinstance(params["eta"], str)
         values |= {"eta_rule": "by hand", "eta": float(params["eta"])} if by_hand else {"eta_rule": params["eta"]}
@@ -232,11 +234,9 @@ def _noise(run: Run, own: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     if mode == "Table":
         kind = "classification" if run.method == "HGBMClassifier" else "regression"
         share = round(100 * params.get("column_sample", 1.0))
-        values |= {
-            f"weighting_{kind}": params.get("weighting"),
-            "noise_columns_many": share,
-            "noise_columns_few": share,
-        }
+        # Numbers and classes have controls of their own.
+        values = {f"{name}_{kind}" if name in SIZES else name: value for name, value in values.items()}
+        values |= {f"weighting_{kind}": params.get("weighting"), f"noise_columns_{kind}": share}
     if mode == "Matrix":
         values |= dict(zip(("matrix_users", "matrix_items"), run.settings.get("form", {}).get("columns", ())))
     values |= {"flipped": 0, f"{key}_disturbed": 0}

@@ -130,6 +130,15 @@ def test_without_a_source_there_is_a_sentence_and_no_button(page):
     assert page.button(key="train").disabled
 
 
+def test_as_printed_draws_no_learning_rate_and_says_what_is_not_chosen(page):
+    assert page.slider(key="rate").value and not any("As printed no loss" in each.value for each in page.caption)
+    page = page.toggle(key="printed").set_value(True).run()
+    assert not page.exception and "rate" not in [each.key for each in page.slider]
+    assert "As printed no loss is out of fold: λ1 is 0.03." in [each.value for each in page.caption]
+    page = page.toggle(key="printed").set_value(False).run()
+    assert page.slider(key="rate").value == 0.06
+
+
 def test_a_changed_data_set_is_mentioned_and_taken_back(page):
     page.session_state["operations"] = [{"op": "noise", "name": "fou", "sd": 2.0, "seed": 0}]
     page.run()

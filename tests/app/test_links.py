@@ -327,8 +327,9 @@ def test_a_link_opens_what_was_chosen_to_be_looked_at(asked, chosen):
 
 
 MOVED = {
-    "2_Consensus.py": {"l0": 0.7, "known": 50}, "3_Collective.py": {"share": 60}, "5_Noise.py": {"noise_rounds": 20},
-    "6_Two_learners.py": {"two_rounds": 30}, "4_Transfer.py": {"examples": 1},
+    "2_Consensus.py": {"l0": 0.7, "known": 50}, "3_Collective.py": {"share": 60},
+    "5_Noise.py": {"noise_rounds_classification": 20}, "6_Two_learners.py": {"two_rounds": 30},
+    "4_Transfer.py": {"examples": 1},
 }  # fmt: skip
 DATA = {"3_Collective.py": "autocorrelated", "4_Transfer.py": "office_caltech"}
 

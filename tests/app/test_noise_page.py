@@ -50,6 +50,19 @@ def test_the_page_says_what_to_do_and_nothing_trains_unasked():
     assert "live Noise Table" not in page.session_state
 
 
+@pytest.mark.parametrize(("example", "kind"), [("planted_noise", "regression"), ("planted_flips", "classification")])
+def test_controls_begin_at_the_defaults_of_the_method(example, kind):
+    page = opened(example)
+    method = hc.HGBMRegressor if kind == "regression" else hc.HGBMClassifier
+    sliders = {
+        "rounds": method.n_iterations, "rate": method.learning_rate, "deviation_rate": method.deviation_rate,
+        "leaves": method.max_leaf_nodes,
+    }  # fmt: skip
+    for name, parameter in sliders.items():
+        assert page.slider(key=f"noise_{name}_{kind}").value == parameter.default
+    assert page.slider(key=f"noise_columns_{kind}").value == 100 * method.column_sample.default
+
+
 def test_numbers_show_both_errors_bands_and_calibration():
     page = trained(opened("planted_noise"), "Table")
     assert [metric.label for metric in page.metric] == ["RMSE of HGBM", "RMSE of GBM", "Round", "Seconds"]

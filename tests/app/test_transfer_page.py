@@ -123,8 +123,8 @@ def test_methods_train_side_by_side_and_the_wrong_rows_come_first(page):
 @pytest.mark.slow
 def test_a_corrupted_source_is_reported_beside_the_run_before(page):
     page = trained(page)
-    page = again(page.selectbox(key="spoilt").set_value("near").run())
-    page = again(page.slider(key="spoilt_share").set_value(80).run())
+    page = again(page.selectbox(key="corrupted").set_value("near").run())
+    page = again(page.slider(key="corrupted_share").set_value(80).run())
     text = page.success[0].value.replace("\\", "")
     assert "with 80% of the labels of near flipped" in text and text.count("error") == 3
 

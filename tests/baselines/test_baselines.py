@@ -63,9 +63,9 @@ def test_missing_cells_take_the_mean_or_stay_nan():
 
 
 def test_adjacency_rows_stand_beside_the_tables():
-    joined = peers.joined_features(small()).toarray()
-    assert joined[:, 2:].tolist() == [[0, 1, 0, 0], [1, 0, 2, 1], [0, 2, 0, 0], [0, 1, 0, 0]]
-    assert peers.joined_features(small(), adjacency=False).shape == (4, 2)
+    joined = JoinedFeatures().fit(small()).transform(small())
+    assert joined.links.toarray().tolist() == [[0, 1, 0, 0], [1, 0, 2, 1], [0, 2, 0, 0], [0, 1, 0, 0]]
+    assert joined.tables.shape == (4, 2)
 
 
 def test_links_of_other_data_point_to_the_training_instances():

@@ -228,7 +228,7 @@ BAD = [
     ("max_depth", 0), ("max_depth", -2), ("min_samples_leaf", 0), ("l2", 0.0), ("l2", -1), ("subsample", 0.0),
     ("subsample", 1.1), ("column_sample", 0), ("column_sample", np.ones(2)), ("sharpness", 0),
     ("base_learner", "forest"), ("weights", "best"), ("weights", ["equal"]), ("pull", "labelled"), ("schedule", "any"),
-    ("clamp_labels", "yes"), ("as_printed", 2), ("random_state", -1), ("random_state", 0.5), ("random_state", "seed"),
+    ("join_tables", "yes"), ("as_printed", 2), ("random_state", -1), ("random_state", 0.5), ("random_state", "seed"),
 ]  # fmt: skip
 
 

@@ -234,7 +234,7 @@ EXTREMES = [
     {"learning_rate": 10.0, "n_iterations": 120}, {"learning_rate": 10.0, "n_iterations": 120, "base_learner": "tree"},
     {"learning_rate": 1e-9}, {"l2": 1e9}, {"l2": 1e-9}, {"max_depth": -1, "min_samples_leaf": 1},
     {"min_samples_leaf": 10**6}, {"subsample": 1e-9}, {"subsample": 1.0, "column_sample": 1e-9},
-    {"sharpness": 100.0}, {"sharpness": 1e-9}, {"n_iterations": 1}, {"clamp_labels": False}, {"schedule": "parallel"},
+    {"sharpness": 100.0}, {"sharpness": 1e-9}, {"n_iterations": 1}, {"join_tables": False}, {"schedule": "parallel"},
     {"weights": "learned"}, {"weights": "softmax"}, {"weights": "equal"}, {"base_learner": "kernel"},
 ]  # fmt: skip
 

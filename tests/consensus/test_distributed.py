@@ -59,7 +59,7 @@ def same(one, other):
     [
         {},
         {"base_learner": "tree"},
-        {"base_learner": "kernel", "clamp_labels": False},
+        {"base_learner": "kernel", "join_tables": False},
         {"subsample": 1.0, "pull": "all", "weights": "learned", "max_depth": -1, "lambda0": 0.0},
         {"printed": True, "lambda0": 0.1, "lambda1": 0.1},
     ],

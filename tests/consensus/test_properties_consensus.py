@@ -84,7 +84,7 @@ def params(draw):
         "base_learner": draw(st.sampled_from(["both", "kernel", "tree"])),
         "weights": draw(st.sampled_from(["learned", "entropy", "softmax", "equal"])),
         "pull": draw(st.sampled_from(["unlabelled", "all"])),
-        "clamp_labels": draw(st.booleans()),
+        "join_tables": draw(st.booleans()),
         "schedule": draw(st.sampled_from(["sequential", "parallel"])),
         "as_printed": draw(st.booleans()),
     }

@@ -255,7 +255,7 @@ _GBC = dict(
     max_depth=[1, 3, -1], min_samples_leaf=[1, 5], subsample=[0.3, 1.0], column_sample=[0.3, 1.0],
     sharpness=["auto", 1.0, 30.0], base_learner=["both", "kernel", "tree"],
     join_tables=[True, False],
-    weights=["learned", "entropy", "softmax", "equal"], pull=["unlabelled", "all"], clamp_labels=[True, False],
+    weights=["learned", "entropy", "softmax", "equal"], pull=["unlabelled", "all"],
     schedule=["sequential", "parallel"], as_printed=[False, True],
 )  # fmt: skip
 _STAGES = dict(

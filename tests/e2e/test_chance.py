@@ -76,7 +76,7 @@ def side_by_side(page: Page) -> None:
 
 
 def test_two_methods_of_a_page_over_ten_seeds(studio_url, page):
-    page.goto(f"{studio_url}/Noise?data=planted_flips&noise_rounds=5")
+    page.goto(f"{studio_url}/Noise?data=planted_flips&noise_rounds_classification=5")
     idle(page)
     page.get_by_role("button", name="Train", exact=True).click()
     trained(page)

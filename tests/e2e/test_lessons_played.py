@@ -110,7 +110,7 @@ def test_which_rows_to_trust(studio_url, page):
     train(page)
     at_step(page, "trust", 2)
     move(page, "flipped", "End")
-    answered(page, "trust", wrong="HGBM", right="GBM")
+    answered(page, "trust", wrong="GBM", right="HGBM")
 
 
 def test_a_challenge_tells_why_an_attempt_does_not_count_and_keeps_one_that_does(studio_url, page):

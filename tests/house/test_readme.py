@@ -91,8 +91,10 @@ def test_what_the_commands_install_is_there(name):
         assert versions and all(each.specifier.contains(version) for version in versions), each
 
 
-def test_every_data_set_and_estimator_is_in_a_table():
-    assert all(f"[`{name}`](docs/data.md#{name})" in README for name in datasets.names())
+def test_some_data_sets_and_every_estimator_are_in_a_table():
+    shown = re.findall(r"\[`(\w+)`\]\(docs/data\.md#\1\)", README)
+    assert len(shown) == 5 and set(shown) < set(datasets.names())
+    assert f"These and {len(datasets.names()) - 5} more" in README
     estimators = [name for name in hc.__all__ if name.endswith(("Classifier", "Regressor", "Regression"))]
     assert estimators and all(f"`hc.{name}`" in README for name in estimators)
 

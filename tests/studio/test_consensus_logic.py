@@ -11,6 +11,7 @@ import pytest
 
 import datasets
 import hetcore as hc
+from hetcore.baselines.best_joined import QUICK_TREES
 from hetcore.data import HetData
 from hetcore.figures import basic
 from studio import session
@@ -117,6 +118,7 @@ def test_without_hidden_labels_errors_within_the_labels_are_compared():
     assert (both.ours, both.theirs) == (0.2, 0.3)
     assert without.sentence(found) == "SVM on all tables joined: 30.0%"
     assert "cross-validated in 3 folds" in without.chosen_among(found)
+    assert f"CatBoost has {QUICK_TREES} trees" in without.chosen_among(found)
     assert "hide some to compare" in without.verdict(found, without.compared(found, event(train=0.1)))
     few = found | {"cross_validated": {}}
     assert "too few labels" in without.chosen_among(few) and without.sentence(few).endswith("–")

@@ -261,8 +261,11 @@ def test_the_script_of_a_run_prints_its_number(example, mode, codes, tmp_path):
 @pytest.mark.parametrize(
     ("example", "mode", "codes", "expected"),
     [
-        ("planted_flips", "Table", (), {"flipped": 20, "noise_rounds": 15, "weighting_classification": 0.5}),
-        ("planted_noise", "Table", (), {"table_disturbed": 20, "table_sd": 2.0, "noise_rate": 0.3}),
+        (
+            "planted_flips", "Table", (),
+            {"flipped": 20, "noise_rounds_classification": 15, "weighting_classification": 0.5},
+        ),  # fmt: skip
+        ("planted_noise", "Table", (), {"table_disturbed": 20, "table_sd": 2.0, "noise_rate_regression": 0.3}),
         ("planted_ratings", "Matrix", ("user", "item"), {"matrix_users": "user", "matrix_epochs": 15}),
         ("planted_sensors", "Tensor", ("sensor", "time", "quantity"), {"tensor_rate": 0.3, "tensor_disturbed": 20}),
     ],

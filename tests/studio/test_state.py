@@ -80,3 +80,11 @@ def test_too_much_is_refused_and_the_oldest_states_go(tmp_path, monkeypatch):
         state.keep({"x": str(number)}, tmp_path)
     assert len(list(tmp_path.iterdir())) == 2
     assert all(json.loads(path.read_text())["schema"] == state.SCHEMA for path in tmp_path.iterdir())
+
+
+def test_controls_of_an_address_of_before_have_the_names_of_today():
+    old = {"spoilt": "near", "spoilt_share": "80", "noise_rounds": "20", "noise_columns_many": "20", "l0": "0.3"}
+    both = {f"noise_{name}_{kind}" for name in ("rounds", "columns") for kind in ("classification", "regression")}
+    given = state.of_today(old)
+    assert given == {"corrupted": "near", "corrupted_share": "80", "l0": "0.3"} | dict.fromkeys(both, "20")
+    assert state.of_today(given | {"spoilt": "far"}) == given

@@ -224,7 +224,7 @@ def test_a_stored_run_opens_again_with_its_controls():
     run = Run("anna", "Transfer", setting.estimator, "mine", settings=setting.stored({"example": "mine"}))
     assert reopening.operations(run) == earlier and reopening.page_file(run) == "pages/4_Transfer.py"
     assert reopening.controls(run, "mine", data.source_names, []) == {
-        "target": "near", "teachers": ["home"], "class": "v", "examples": 4, "spoilt": "home", "spoilt_share": 30,
+        "target": "near", "teachers": ["home"], "class": "v", "examples": 4, "corrupted": "home", "corrupted_share": 30,
         "methods": ["Weighted MultiSource"], "eta_rule": "by hand", "eta": 20.0, "eta_on": "source",
         "update": "multiplicative", "transfer_rounds": 40, "transfer_seed": 7,
     }  # fmt: skip
@@ -232,7 +232,7 @@ def test_a_stored_run_opens_again_with_its_controls():
     run = Run("anna", "Transfer", plain.estimator, "mine", settings=plain.stored({"example": "mine"}))
     values = reopening.controls(run, "mine", data.source_names, [])
     assert values["class"] == domains.ALL and values["teachers"] == ["home", "hostile"]
-    assert values["methods"] == [BASELINE] and values["spoilt"] == domains.NONE
+    assert values["methods"] == [BASELINE] and values["corrupted"] == domains.NONE
 
 
 # The curve ------------------------------------------------------------------------------------------------------------

@@ -231,7 +231,7 @@ def test_several_grids_one_after_the_other_and_values_of_several_types():
     cv = cross_validate(hc.GBCRegressor(), data, grids, n_folds=2, n_iterations=2)
     assert [len(each) for each in cv.settings] == [2, 2, 2]
     assert cv.table["max_depth"].to_list() == [1, 1, -1, -1, None, None]
-    cases = {"random_state": [0, None], "lambda0": [0, 0.5, np.float64(1)], "clamp_labels": [True, False]}
+    cases = {"random_state": [0, None], "lambda0": [0, 0.5, np.float64(1)], "join_tables": [True, False]}
     for name, values in cases.items():
         one = cross_validate(hc.GBCRegressor(), data, {name: values}, n_folds=2, n_iterations=1)
         assert one.table[name].to_list() == values and one.table[name].dtype != pl.String

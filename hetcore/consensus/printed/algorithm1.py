@@ -77,9 +77,11 @@ from hetcore.targets import Problem, Scale
 from hetcore.trees import Tree
 from hetcore.weights import weights_from_losses
 
-__all__ = ["Printed", "PrintedModel", "Tempering"]
+__all__ = ["PRINTED_AUTO", "Printed", "PrintedModel", "Tempering"]
 
 LEFT_OUT = 1.0 / 3.0  # of the labelled rows in a round, if they set the weights
+# small: the sums grow with the unlabelled rows
+PRINTED_AUTO = 0.03  # what "auto" is of lambda0 and lambda1: no loss here is out of fold, which could choose
 
 
 class Tempering(Declared):
@@ -268,6 +270,7 @@ class Printed:
 def _task(problem: Problem, params: dict[str, Any]) -> PrintedTask:
     """Return what all sources share, with the constant of line 1."""
     scale, graphs = problem.scale, problem.data.graphs.values()
+    params = params | {name: PRINTED_AUTO for name in ("lambda0", "lambda1") if params[name] == "auto"}
     sign = _signs(problem.target, problem.labelled, scale)
     # a class without a label would have an infinite constant
     share = np.clip((sign[problem.labelled].mean(axis=0) + 1.0) / 2.0, 1e-6, 1.0 - 1e-6)

@@ -33,7 +33,8 @@ TERMS = {
     ),
     "rate": Term(
         "Learning rate η", "The share of a tree's step that is taken in a round.",
-        r"f_i \leftarrow f_i + \eta\, \rho_i\, g_i", "with the consensus paper's (4.9)", ("Consensus", "Noise"),
+        r"f_i \leftarrow f_i + \eta\, h_i", "a boosting step; as printed (4.9) has the line search's ρ for η",
+        ("Consensus", "Noise"),
     ),
     "morans_i": Term(
         "Moran's I", "How alike linked instances are: about 0 if links say nothing, 1 if neighbours are the same.",

@@ -18,17 +18,16 @@ from studio.jobs.job import Setting
 __all__ = [
     "MODES",
     "Mode",
-    "column_share",
     "guessed_modes",
     "operations_of",
     "records",
     "why_not",
     "settings",
     "suited",
+    "table_method",
 ]
 
 LEAST_ROWS = 20
-MANY_COLUMNS = 50
 USERS = ("user", "users", "userid", "user_id", "person", "customer", "reviewer")
 ITEMS = ("item", "items", "itemid", "item_id", "movie", "movieid", "film", "product")
 
@@ -83,7 +82,7 @@ def settings(
     """
     about, params, operations = MODES[mode], dict(params), [dict(operation) for operation in operations]
     if mode == "Table":
-        name, form = "HGBMClassifier" if data.target_kind == "classification" else "HGBMRegressor", {"form": "table"}
+        name, form = table_method(data), {"form": "table"}
         both = {about.learned: params | {"deviation": "learned"}, about.plain: params | {"deviation": "constant"}}
         return {label: Setting(name, given, operations, form=form) for label, given in both.items()}
     form = {"form": "codes", "columns": list(codes)}
@@ -113,9 +112,9 @@ def operations_of(data: HetData, known: float, share: float, sd: float, seed: in
     return scenarios.checked(done)
 
 
-def column_share(data: HetData) -> float:
-    """Return which share of the columns a tree should see: all of a few, a fifth of many."""
-    return 0.2 if sum(source.n_columns or 0 for source in data.sources.values()) > MANY_COLUMNS else 1.0
+def table_method(data: HetData) -> str:
+    """Return the method that a table is trained with."""
+    return "HGBMClassifier" if data.target_kind == "classification" else "HGBMRegressor"
 
 
 def why_not(mode: str, data: HetData) -> str:

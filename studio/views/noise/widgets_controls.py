@@ -139,40 +139,25 @@ def _seed(mode: str) -> int:
 
 
 def _table_params(data: HetData) -> dict[str, Any]:
-    rounds = slider(
-        "Rounds M", 10, 500, start=100, step=10, key="noise_rounds",
-        help="Boosting rounds; left-out rows say which are kept.",
-    )  # fmt: skip
-    rate = slider(
-        "Learning rate η", 0.02, 0.5, start=0.2, step=0.02, key="noise_rate", help="Shrinkage of each tree's step."
-    )
-    slower = slider(
-        "Learning rate of the deviation", 0.01, 0.5, start=0.1, step=0.01, key="noise_deviation_rate",
-        help="Shrinkage of its trees; half of the other is a good start.",
-    )  # fmt: skip
-    leaves = slider("Leaves", 2, 32, start=8, step=1, key="noise_leaves", help="Most leaves of a tree.")
-    weighting = slider(
-        "Weighting", 0.0, 2.0, start=1.0 if data.target_kind == "classification" else 0.5, step=0.25,
-        key=f"weighting_{data.target_kind}",
-        help="How strongly trust counts: 0 is all rows alike, 1 as the likelihood has it.",
-    )  # fmt: skip
+    # Numbers and classes have defaults of their own, and so controls of their own.
+    kind, method = data.target_kind or "regression", getattr(hc, settings.table_method(data))
+    params = {
+        "n_iterations": _from(method.n_iterations, f"noise_rounds_{kind}"),
+        "learning_rate": _from(method.learning_rate, f"noise_rate_{kind}"),
+        "deviation_rate": _from(method.deviation_rate, f"noise_deviation_rate_{kind}"),
+        "max_leaf_nodes": _from(method.max_leaf_nodes, f"noise_leaves_{kind}"),
+        "weighting": _from(method.weighting, f"weighting_{kind}"),
+    }
     share = slider(
-        "Columns a tree sees, per cent", 5, 100, start=round(100 * settings.column_share(data)), step=5,
-        key=f"noise_columns_{'many' if settings.column_share(data) < 1 else 'few'}",
-        help="Fewer are faster with many.",
+        "Columns a tree sees, per cent", 5, 100, start=round(100 * method.column_sample.default), step=5,
+        key=f"noise_columns_{kind}", help="Fewer are faster with many.",
     )  # fmt: skip
     printed = st.toggle(
         "As printed in the paper",
         key=held("noise_printed", False, label="As printed in the paper"),
         help="One model of all rows, equation (10).",
     )
-    params = {"n_iterations": rounds, "learning_rate": rate, "deviation_rate": slower, "max_leaf_nodes": leaves}
-    return params | {
-        "weighting": weighting,
-        "column_sample": share / 100,
-        "as_printed": printed,
-        "random_state": _seed("Table"),
-    }
+    return params | {"column_sample": share / 100, "as_printed": printed, "random_state": _seed("Table")}
 
 
 def _from(parameter: Parameter, key: str) -> Any:
