@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit, softmax
 from sklearn.utils import _safe_indexing
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from hetcore.base import ClassifierScore, Estimator
 from hetcore.checks import check_aligned, check_one_each, eval_pair, even_array, validated, warn_of_precision
@@ -316,6 +316,10 @@ def _labelled(X: Any, y: Any, sample_domain: Any) -> tuple[Any, Any, Any]:
     known = known_targets(labels)
     if known.all() or not known.any():
         return X, y, sample_domain
+    # of another length rows would be left out with those that have no label
+    for name, each in (("X", X), ("sample_domain", sample_domain)):
+        if each is not None and (n := _num_samples(each)) != len(labels):
+            raise DataError(f"{name} has {n:,} rows and y {len(labels):,} labels: give one label for each row.")
     domain = sample_domain if sample_domain is None else np.asarray(sample_domain)[known]
     kept = labels[known]
     # a list first: an array of objects without a gap may be one of texts or numbers
