@@ -120,7 +120,7 @@ class Estimator(Declared, BaseEstimator):
             fitted_to = self._outline(*given[:2])
             boost(self, lambda: self._start(problem), callbacks, self._total(problem))
             self._complete(problem)
-            self._fitted_to = fitted_to
+            self._keep_fit(fitted_to)
         # all of them, the person's interrupt in a notebook too
         except BaseException as error:
             vars(self).clear()
@@ -179,6 +179,20 @@ class Estimator(Declared, BaseEstimator):
             fault = "The model file does not name its columns"
         if fault:
             raise ModelFileError(f"{fault}: save the model again.")
+        self._fitted_with = self.get_params(deep=False)
+
+    _fitted_with: dict[str, Any] | None = None
+
+    def _keep_fit(self, fitted_to: Any) -> None:
+        """Keep of a fit what tells its data, and its parameters."""
+        self._fitted_to, self._fitted_with = fitted_to, self.get_params(deep=False)
+
+    @property
+    def _fit_params(self) -> dict[str, Any]:
+        """The parameters of the fit, by which it predicts; others are of the next one."""
+        now = self.get_params(deep=False)
+        # threads change no bit of a model, and are as many as the machine at hand has
+        return now | {name: each for name, each in (self._fitted_with or {}).items() if name != "n_jobs"}
 
     _ranges: dict[str, Ranges] | None = None
     """What values the columns of the fit had, by source, "" for X; None for a model of a file of before."""

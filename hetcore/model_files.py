@@ -35,7 +35,8 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
     Parameters
     ----------
     model : estimator
-        Fitted, of a class in `CLASSES`.
+        Fitted, of a class in `CLASSES`. The file has the parameters of the fit, whatever was set since then, but the
+        `n_jobs` that is set.
     path : str or path
         Where to write; an existing file is replaced.
 
@@ -93,7 +94,9 @@ def dumps(model: Any) -> bytes:
     members = {"state.json": _json_bytes({"values": state, "arrays": list(arrays)}, "the state")}
     for i, (key, array) in enumerate(arrays.items()):
         members[f"arrays/{i}.npy"] = array_bytes(key, array)
-    facts = {"class": name, "parameters": _plain(model.get_params(deep=False))}
+    # the fit's, which say how its arrays are read; those set since then are of the next fit
+    parameters = getattr(model, "_fit_params", None) or model.get_params(deep=False)
+    facts = {"class": name, "parameters": _plain(parameters)}
     return pack(facts, members)
 
 

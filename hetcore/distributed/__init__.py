@@ -146,7 +146,7 @@ def fit(
     try:
         with client.as_current():
             boost(model, lambda: model._start(problem, executor), callbacks)
-        model._fitted_to = model._outline(data, y)
+        model._keep_fit(model._outline(data, y))
     finally:
         executor.close()
     return model
@@ -157,5 +157,5 @@ def _factorized(model: Any, X: Any, y: Any, client: Any, callbacks: Iterable[Cal
     problem, strips = model._problem(X, y, None), Strips(DaskStrips(client))
     with client.as_current():
         boost(model, lambda: model._start(problem, strips), callbacks, model._total(problem))
-    model._fitted_to = model._outline(X, y)
+    model._keep_fit(model._outline(X, y))
     return model
