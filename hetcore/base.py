@@ -15,7 +15,8 @@ from __future__ import annotations
 import sys
 import time
 import warnings
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Iterator
+from contextlib import contextmanager
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -109,9 +110,8 @@ class Estimator(Declared, BaseEstimator):
 
     def _fit(self, callbacks: Iterable[Callback], *given: Any, **more: Any) -> Any:
         """Fit to what an adapter was given; a fit that fails, in a callback too, leaves the estimator as it was."""
-        # what the estimator was before, so that an interrupted fit leaves no half of a model behind
-        callbacks, before = as_callbacks(callbacks), dict(vars(self))
-        try:
+        callbacks = as_callbacks(callbacks)
+        with self._fitting(callbacks):
             self._check_parameters()
             if given and not isinstance(self, BoostedEstimator):
                 check_arrays(given[0], type(self).__name__)
@@ -121,6 +121,15 @@ class Estimator(Declared, BaseEstimator):
             boost(self, lambda: self._start(problem), callbacks, self._total(problem))
             self._complete(problem)
             self._keep_fit(fitted_to)
+        return self
+
+    @contextmanager
+    def _fitting(self, callbacks: list[Callback]) -> Iterator[None]:
+        """Leave the estimator as it was if the fit within fails, and tell the callbacks how it ended."""
+        # what the estimator was before, so that an interrupted fit leaves no half of a model behind
+        before = dict(vars(self))
+        try:
+            yield
         # all of them, the person's interrupt in a notebook too
         except BaseException as error:
             vars(self).clear()
@@ -129,7 +138,6 @@ class Estimator(Declared, BaseEstimator):
             _end(callbacks, None, error)
             raise
         _end(callbacks, self, None)
-        return self
 
     if not TYPE_CHECKING:  # a type checker would take any name for one that is there
 
