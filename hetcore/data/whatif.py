@@ -110,10 +110,11 @@ class WhatIf(LabelNoise):
         Raises
         ------
         DataError
-            If there is no such graph or id, an edge to cut is not there, or one to add links an instance to itself.
+            If there is no such graph or id, an edge is no pair of ids, one to cut is not there, or one to add links an
+            instance to itself.
         """
         self._require(name, self.graphs, "graph")
-        add, cut = [tuple(edge) for edge in add], [tuple(edge) for edge in cut]
+        add, cut = _pairs(add), _pairs(cut)
         graph, n = self.graphs[name], self.n
         a, b, weights = graph.edges()
         # an edge as one number, so that sets of edges are compared at once
@@ -313,6 +314,15 @@ class WhatIf(LabelNoise):
             unknown = [given for given, at in zip(ids, places) if at < 0]
             raise DataError(f"The ids {listed(unknown)} are not in the data: give ids as in data.ids.")
         return places
+
+
+def _pairs(edges: Iterable[Any]) -> list[tuple[Any, Any]]:
+    """Return edges as pairs of ids; a text is one id, not its letters."""
+    found = list(edges)
+    for edge in found:
+        if not isinstance(edge, tuple | list | np.ndarray) or len(edge) != 2:
+            raise DataError(f"The edge {edge!r:.80} is no pair: give a list of (id, id), without weights.")
+    return [tuple(edge) for edge in found]
 
 
 def _name_of(labels: Any) -> str:

@@ -334,3 +334,10 @@ def test_a_single_id_is_one_instance_and_no_string_of_letters():
     assert np.isnan(data.hide_labels(10).y).tolist() == [False, False, True]
     with pytest.raises(hc.DataError, match="The ids 1 are not in the data"):
         data.hide_labels(1)
+
+
+@pytest.mark.parametrize("edges", [[("i0", "i1", 5), ("i2", "i3", 7)], [("i0", "i1", 5)], ("i0", "i1"), ["ab"], [3]])
+def test_an_edge_that_is_no_pair_of_ids_is_refused(data, edges):
+    for given in ({"add": edges}, {"cut": edges}):
+        with pytest.raises(DataError, match="is no pair: give a list of"):
+            data.with_edges("ring", **given)
