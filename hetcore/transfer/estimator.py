@@ -335,10 +335,15 @@ def _domains(sample_domain: Any, n: int) -> NDArray[np.int64]:
     rule = f"sample_domain must hold a whole number for each of the {n} rows"
     if domain.shape != (n,):
         raise DataError(f"{rule}, it has the shape {domain.shape}.")
-    if domain.dtype.kind not in "iuf" or (odd := domain[domain != np.round(domain)]).size:
+    if domain.dtype.kind not in "iuf" or (odd := domain[~_are_whole(domain)]).size:
         some = repr(domain.tolist()[0] if domain.dtype.kind not in "iuf" else odd.tolist()[0])
         raise DataError(f"{rule}, it has {some}: 1, 2, ... for a source's, -1 for the target's.")
     if (domain == 0).any():
         raise DataError("sample_domain has 0, which is no domain: a source's number is above 0, the target's below.")
     # below 0 is the target, skada's convention; here 0
     return np.maximum(domain.astype(np.int64), 0)
+
+
+def _are_whole(numbers: NDArray) -> NDArray[np.bool_]:
+    # beyond 64 bits a source's would turn negative, which is the target's
+    return np.isfinite(numbers) & (numbers == np.round(numbers)) & (numbers < 2.0**63)
