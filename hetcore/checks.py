@@ -151,6 +151,9 @@ def _check_labels(y: ArrayLike) -> None:
     if texts.any() and not texts.all():
         pair = f"{quoted(labels[texts][0])} beside {quoted(labels[~texts][0])}"
         raise DataError(f"y mixes text with other values, such as {pair}: write all labels in one way.")
+    # NumPy drops it, and two classes would be one
+    if odd := [label for label in labels[texts] if label.endswith("\0")]:
+        raise DataError(f"The label {quoted(odd[0])} of y ends in a NUL character: write it without.")
 
 
 def _check_moments(X: ArrayLike) -> None:

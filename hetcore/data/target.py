@@ -179,8 +179,15 @@ def _as_series(labels: Any) -> pl.Series:
         return pl.Series("y", values, dtype=pl.Int64)  # exact, as float64 is not
     # whole numbers and reals are one kind
     if types <= {int, float, Decimal}:
-        return pl.Series("y", [None if value is None else float(value) for value in values], dtype=pl.Float64)
+        return pl.Series("y", [None if value is None else _real(value) for value in values], dtype=pl.Float64)
     return pl.Series("y", [None if value is None else _label_text(value) for value in values], dtype=pl.String)
+
+
+def _real(value: Any) -> float:
+    try:
+        return float(value)
+    except OverflowError:
+        raise DataError("A label is a whole number of over 308 digits: give labels in another unit.") from None
 
 
 def _is_fine(dtype: np.dtype) -> bool:
@@ -246,6 +253,9 @@ def _classes(series: pl.Series) -> tuple[NDArray, str, list[Finding]]:
         message = f"{counted(empty, 'empty label')}: taken as unlabelled"
         findings.append(Finding("empty_label", "", empty, message))
         texts = texts.set(texts == "", None)
+    # NumPy drops it, and two classes would be one
+    if len(odd := texts.filter(texts.str.ends_with("\0").fill_null(False))):
+        raise DataError(f"The label {quoted(odd[0])} ends in a NUL character: write it without.")
     return texts.to_numpy().astype(object), "classification", findings + _class_findings(texts)
 
 

@@ -71,6 +71,18 @@ def test_decimals_in_a_list_are_numbers_to_predict_as_they_are_in_a_column():
         assert data.target_kind == "regression" and data.y[[0, 2]].tolist() == [1.5, 2.0]
 
 
+@pytest.mark.parametrize(
+    "labels, words",
+    [
+        ([10**400, 1], "A label is a whole number of over 308 digits: give labels in another unit"),
+        (["a\0", "a"], r"The label 'a\\x00' ends in a NUL character: write it without"),
+    ],
+)
+def test_labels_that_numpy_has_not_are_refused_in_a_sentence(labels, words):
+    with pytest.raises(hc.DataError, match=words):
+        hc.HetData({"t": pl.DataFrame({"id": [0, 1], "x": [0, 1]})}, target=([0, 1], labels))
+
+
 def test_a_series_of_pandas_is_no_table_of_labels():
     with pytest.raises(DataError, match=r"can't be read from Series: give a table \(id, y\), or \(ids, y\)."):
         hc.HetData({"t": TABLE}, target=pd.Series([1.0, 2.0, 3.0], index=["a", "b", "c"]))
