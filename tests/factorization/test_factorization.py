@@ -271,6 +271,16 @@ def test_whole_numbers_beside_text_are_the_same_codes_whatever_their_type():
     assert list(hc.HMF(**QUICK).fit(mixed, y).codes_[0]) == list(model.codes_[0])
 
 
+@pytest.mark.parametrize("cls", MATRIX)
+def test_values_may_be_so_small_that_their_squares_are_nothing(cls):
+    X, y, *_ = ratings()
+    params, tiny = QUICK | {"validation_fraction": 0.2}, 2.0**-700
+    fits = [cls(**params).fit(X, y * unit) for unit in (1.0, tiny)]
+    (mean, std), (tiny_mean, tiny_std) = (model.predict(X, return_std=True) for model in fits)
+    np.testing.assert_array_equal(tiny_mean, mean * tiny)
+    np.testing.assert_array_equal(tiny_std, std * tiny)
+
+
 # Checks that pass X of another width, or of real numbers, which codes are not.
 OF_TABLES = {
     "check_complex_data", "check_dict_unchanged", "check_dont_overwrite_parameters", "check_dtype_object",
