@@ -27,7 +27,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import ThreadpoolController
 
-from hetcore.checks import check_aligned, check_arrays
+from hetcore.checks import check_aligned, check_arrays, warn_of_other_classes
 from hetcore.data import HetData
 from hetcore.data.columns import check_index
 from hetcore.data.fingerprint import outline
@@ -67,6 +67,11 @@ class _Scored:
         DataError
             If y or the weights are of pandas and have the index of X, or the ids of data, in another order, a weight is
             negative, or there is no label.
+
+        Warns
+        -----
+        UnscoredLabelsWarning
+            If no class of y, of a HetData, is one of the training: truth values for 0 and 1, say.
         """
         weights = np.asarray(sample_weight)
         if weights.dtype.kind in "if" and (weights < 0).any():
@@ -93,6 +98,8 @@ class _Scored:
         if weights is not None and weights.shape != known.shape:
             raise DataError(f"sample_weight has the shape {weights.shape} for {data.n} instances: give one for each.")
         weights = None if weights is None else weights[known]
+        if isinstance(self, ClassifierMixin):
+            warn_of_other_classes(given.y[known], self.classes_, "y", stacklevel=3)
         metric = accuracy_score if isinstance(self, ClassifierMixin) else r2_score
         return float(metric(given.y[known], predicted[known], sample_weight=weights))
 

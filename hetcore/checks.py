@@ -14,13 +14,20 @@ from hetcore.data import HetData
 from hetcore.data.columns import other_index, unmasked
 from hetcore.data.identity import is_missing
 from hetcore.data.ranges import MANY, are_far, messages, number_ranges, some_rows
-from hetcore.data.text import counted, quoted
-from hetcore.errors import DataError, DataTypeError, ParameterError, PrecisionWarning, UnfamiliarValuesWarning
+from hetcore.data.text import counted, listed, quoted
+from hetcore.errors import (
+    DataError,
+    DataTypeError,
+    ParameterError,
+    PrecisionWarning,
+    UnfamiliarValuesWarning,
+    UnscoredLabelsWarning,
+)
 
 __all__ = [
     "TAKES_ARRAYS", "as_numbers", "check_aligned", "check_arrays", "check_coverage", "check_names", "check_one_each",
     "eval_pair", "even_array", "finite", "flag", "remember_names", "rows_to_score_by", "validated",
-    "warn_of_precision", "whole",
+    "warn_of_other_classes", "warn_of_precision", "whole",
 ]  # fmt: skip
 
 STEPS = 1_000  # of float32 that a column's values span, below which bins would merge them
@@ -72,6 +79,15 @@ def warn_of_precision(X: NDArray, names: Sequence[str] | None) -> None:
         more = f" and {len(places) - 5:,} more" if len(places) > 5 else ""
         text = f"{noun} {', '.join(which)}{more} of X: 32-bit floats, which trees take, hardly tell the values apart"
         warnings.warn(f"{text}: subtract the least value, and divide by the range.", PrecisionWarning, stacklevel=6)
+
+
+def warn_of_other_classes(labels: NDArray, classes: NDArray, name: str, stacklevel: int) -> None:
+    """Warn, with UnscoredLabelsWarning, if no label (m,) is of the classes of a training: all would count as wrong."""
+    labels, known = labels.tolist(), classes.tolist()
+    if labels and not set(known).intersection(labels):
+        what = f"No label of {name} is of a class of the training: {quoted(labels[0])} is none of {listed(known)}"
+        text = f"{what}, so that all count as wrong: write labels as they were there."
+        warnings.warn(text, UnscoredLabelsWarning, stacklevel=stacklevel + 1)
 
 
 def check_coverage(coverage: float) -> None:

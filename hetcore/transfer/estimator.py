@@ -19,7 +19,15 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from hetcore.base import ClassifierScore, Estimator
-from hetcore.checks import check_aligned, check_one_each, eval_pair, even_array, validated, warn_of_precision
+from hetcore.checks import (
+    check_aligned,
+    check_one_each,
+    eval_pair,
+    even_array,
+    validated,
+    warn_of_other_classes,
+    warn_of_precision,
+)
 from hetcore.data.columns import unmasked
 from hetcore.errors import DataError
 from hetcore.events import Callback
@@ -139,6 +147,11 @@ class TransferBase(Estimator):
             If a parameter is outside its domain.
         DataError
             If the target has no labelled row, or all rows are of one class.
+
+        Warns
+        -----
+        UnscoredLabelsWarning
+            If no class of `eval_set` is one of the training.
         """
         return self._fit(callbacks, X, y, sample_domain, eval_set)
 
@@ -230,11 +243,15 @@ class TransferEstimator(ClassifierScore, TransferBase):
             return None
         X, y = eval_pair(eval_set)
         check_one_each(np.asarray(X), np.asarray(y))
+        if len(y) and not known_targets(unmasked(y)).any():
+            raise DataError(f"All {len(y):,} labels of eval_set are missing: give some, or leave it out.")
         X, y, _ = _labelled(X, y, None)
+        y = np.asarray(y)
+        warn_of_other_classes(y, classes, "eval_set", stacklevel=5)
         X = self._like_fit(X)
         place = {label: k for k, label in enumerate(classes.tolist())}
         # a class that training lacks: -1, which counts as wrong
-        return Rows(X, np.array([place.get(label, -1) for label in np.asarray(y).tolist()], np.int64))
+        return Rows(X, np.array([place.get(label, -1) for label in y.tolist()], np.int64))
 
     def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
         """Return the raw scores of each row.
