@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from hetcore.data import HetData
-from hetcore.data.columns import other_index, unmasked
+from hetcore.data.columns import finite, other_index, unmasked, whole
 from hetcore.data.identity import is_missing
 from hetcore.data.ranges import MANY, are_far, messages, number_ranges, some_rows
 from hetcore.data.text import counted, listed, quoted
@@ -36,17 +36,6 @@ TINY = 1e-35  # values all below it are next to nothing in float32
 MOMENTS = "has moments or durations: give numbers, such as days since a date"
 NO_NUMBERS = "y has labels that are no numbers: give a number for each row."
 TAKES_ARRAYS = "{} takes arrays, not a HetData: hetcore.data.plain makes arrays of one (plain_table, domains, codes)."
-
-
-def whole(value: Any) -> bool:
-    """Return whether a value is a whole number."""
-    # True is an int in Python, and n_iterations=True a mistake
-    return isinstance(value, int | np.integer) and not isinstance(value, bool)
-
-
-def finite(value: Any) -> bool:
-    """Return whether a value is a finite number."""
-    return isinstance(value, int | float | np.number) and not isinstance(value, bool) and bool(np.isfinite(value))
 
 
 def flag(value: Any) -> bool:

@@ -139,6 +139,8 @@ def load(source: str | os.PathLike[str] | bytes) -> Any:
     FileNotFoundError
         If there is no such file.
     """
+    if not isinstance(source, str | os.PathLike | bytes | bytearray | memoryview):
+        raise ModelFileError(f"{type(source).__name__} is no model file: give its path or its bytes.")
     content = bytes(source) if isinstance(source, bytes | bytearray | memoryview) else _file_bytes(Path(source))
     header, members = unpack(content)
     return _model(header, parsed_json(members["state.json"], "state.json"), members)

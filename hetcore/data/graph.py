@@ -17,6 +17,7 @@ from hetcore.data.fingerprint import hash_array, hash_column
 from hetcore.data.identity import positions, text_array
 from hetcore.data.report import Finding
 from hetcore.data.text import counted
+from hetcore.errors import ParameterError
 
 __all__ = ["Graph", "placed_arcs"]
 
@@ -125,7 +126,14 @@ class Graph:
         direction : {"both", "in", "out"}
             Of a directed graph: both ends of an edge, the sources of edges that lead here, or the targets of edges that
             leave. Of any other graph all three are the same.
+
+        Raises
+        ------
+        ParameterError
+            If `direction` is none of these.
         """
+        if direction not in ("both", "in", "out"):
+            raise ParameterError(f"direction={direction!r} is not 'both', 'in' or 'out': choose one of them.")
         if self.arcs is None:
             return self.adjacency()
         if direction == "both":

@@ -127,6 +127,11 @@ def test_the_file_is_on_the_disk_before_it_gets_its_name(model, tmp_path, monkey
     assert calls[2][:2] == ("sync", True)
 
 
+def test_what_is_neither_a_path_nor_bytes_is_no_model_file():
+    with pytest.raises(ModelFileError, match="^int is no model file: give its path or its bytes"):
+        load(3)
+
+
 def test_a_replaced_file_holds_the_new_model(model, tmp_path):
     path = tmp_path / "m"
     path.write_bytes(b"old")
