@@ -12,7 +12,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from hetcore.data.columns import as_column, as_table, check_index, other_index
-from hetcore.data.identity import as_ids, float_texts, id_findings, is_missing
+from hetcore.data.identity import as_ids, decimal_texts, float_texts, id_findings, is_missing
 from hetcore.data.kinds import NOTHING_KNOWN, TRUTHS, as_numbers, far_codes
 from hetcore.data.report import Finding
 from hetcore.data.spelling import respelled
@@ -197,6 +197,8 @@ def _is_fine(dtype: np.dtype) -> bool:
 def _label_text(value: Any) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
+    if isinstance(value, Decimal):
+        return decimal_texts(pl.Series([f"{value:f}"]))[0]
     # 1.0 and 1 are the same class
     return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
@@ -247,6 +249,7 @@ def _classes(series: pl.Series) -> tuple[NDArray, str, list[Finding]]:
     if series.dtype.is_float():
         series = float_texts(series.fill_nan(None), "class labels")
     texts = series.cast(pl.String)
+    texts = decimal_texts(texts) if series.dtype == pl.Decimal else texts
     empty = int((texts == "").sum())
     findings = []
     if empty:
