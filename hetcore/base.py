@@ -15,7 +15,8 @@ from __future__ import annotations
 import sys
 import time
 import warnings
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Iterator
+from contextlib import contextmanager
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -26,7 +27,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import ThreadpoolController
 
-from hetcore.checks import check_aligned, check_arrays
+from hetcore.checks import check_aligned, check_arrays, warn_of_other_classes
 from hetcore.data import HetData
 from hetcore.data.columns import check_index
 from hetcore.data.fingerprint import outline
@@ -72,6 +73,11 @@ class _Scored:
         DataError
             If y or the weights are of pandas and have the index of X, or the ids of data, in another order, a weight is
             negative, or there is no label.
+
+        Warns
+        -----
+        UnscoredLabelsWarning
+            If no class of y, of a HetData, is one of the training: truth values for 0 and 1, say.
         """
         weights = np.asarray(sample_weight)
         if weights.dtype.kind in "if" and (weights < 0).any():
@@ -98,6 +104,8 @@ class _Scored:
         if weights is not None and weights.shape != known.shape:
             raise DataError(f"sample_weight has the shape {weights.shape} for {data.n} instances: give one for each.")
         weights = None if weights is None else weights[known]
+        if isinstance(self, ClassifierMixin):
+            warn_of_other_classes(given.y[known], self.classes_, "y", stacklevel=3)
         metric = accuracy_score if isinstance(self, ClassifierMixin) else r2_score
         return float(metric(given.y[known], predicted[known], sample_weight=weights))
 
@@ -115,9 +123,8 @@ class Estimator(Declared, BaseEstimator):
 
     def _fit(self, callbacks: Iterable[Callback], *given: Any, **more: Any) -> Any:
         """Fit to what an adapter was given; a fit that fails, in a callback too, leaves the estimator as it was."""
-        # what the estimator was before, so that an interrupted fit leaves no half of a model behind
-        callbacks, before = as_callbacks(callbacks), dict(vars(self))
-        try:
+        callbacks = as_callbacks(callbacks)
+        with self._fitting(callbacks):
             self._check_parameters()
             if given and not isinstance(self, BoostedEstimator):
                 check_arrays(given[0], type(self).__name__)
@@ -126,7 +133,16 @@ class Estimator(Declared, BaseEstimator):
             fitted_to = self._outline(*given[:2])
             boost(self, lambda: self._start(problem), callbacks, self._total(problem))
             self._complete(problem)
-            self._fitted_to = fitted_to
+            self._keep_fit(fitted_to)
+        return self
+
+    @contextmanager
+    def _fitting(self, callbacks: list[Callback]) -> Iterator[None]:
+        """Leave the estimator as it was if the fit within fails, and tell the callbacks how it ended."""
+        # what the estimator was before, so that an interrupted fit leaves no half of a model behind
+        before = dict(vars(self))
+        try:
+            yield
         # all of them, the person's interrupt in a notebook too
         except BaseException as error:
             vars(self).clear()
@@ -135,7 +151,6 @@ class Estimator(Declared, BaseEstimator):
             _end(callbacks, None, error)
             raise
         _end(callbacks, self, None)
-        return self
 
     if not TYPE_CHECKING:  # a type checker would take any name for one that is there
 
@@ -185,6 +200,20 @@ class Estimator(Declared, BaseEstimator):
             fault = "The model file does not name its columns"
         if fault:
             raise ModelFileError(f"{fault}: save the model again.")
+        self._fitted_with = self.get_params(deep=False)
+
+    _fitted_with: dict[str, Any] | None = None
+
+    def _keep_fit(self, fitted_to: Any) -> None:
+        """Keep of a fit what tells its data, and its parameters."""
+        self._fitted_to, self._fitted_with = fitted_to, self.get_params(deep=False)
+
+    @property
+    def _fit_params(self) -> dict[str, Any]:
+        """The parameters of the fit, by which it predicts; others are of the next one."""
+        now = self.get_params(deep=False)
+        # threads change no bit of a model, and are as many as the machine at hand has
+        return now | {name: each for name, each in (self._fitted_with or {}).items() if name != "n_jobs"}
 
     _ranges: dict[str, Ranges] | None = None
     """What values the columns of the fit had, by source, "" for X; None for a model of a file of before."""

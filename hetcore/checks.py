@@ -11,16 +11,23 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from hetcore.data import HetData
-from hetcore.data.columns import other_index, unmasked
+from hetcore.data.columns import finite, other_index, unmasked, whole
 from hetcore.data.identity import is_missing
 from hetcore.data.ranges import MANY, are_far, messages, number_ranges, some_rows
-from hetcore.data.text import counted, quoted
-from hetcore.errors import DataError, DataTypeError, ParameterError, PrecisionWarning, UnfamiliarValuesWarning
+from hetcore.data.text import counted, listed, quoted
+from hetcore.errors import (
+    DataError,
+    DataTypeError,
+    ParameterError,
+    PrecisionWarning,
+    UnfamiliarValuesWarning,
+    UnscoredLabelsWarning,
+)
 
 __all__ = [
     "TAKES_ARRAYS", "as_numbers", "check_aligned", "check_arrays", "check_coverage", "check_names", "check_one_each",
     "eval_pair", "even_array", "finite", "flag", "remember_names", "rows_to_score_by", "validated",
-    "warn_of_precision", "whole",
+    "warn_of_other_classes", "warn_of_precision", "whole",
 ]  # fmt: skip
 
 STEPS = 1_000  # of float32 that a column's values span, below which bins would merge them
@@ -29,17 +36,6 @@ TINY = 1e-35  # values all below it are next to nothing in float32
 MOMENTS = "has moments or durations: give numbers, such as days since a date"
 NO_NUMBERS = "y has labels that are no numbers: give a number for each row."
 TAKES_ARRAYS = "{} takes arrays, not a HetData: hetcore.data.plain makes arrays of one (plain_table, domains, codes)."
-
-
-def whole(value: Any) -> bool:
-    """Return whether a value is a whole number."""
-    # True is an int in Python, and n_iterations=True a mistake
-    return isinstance(value, int | np.integer) and not isinstance(value, bool)
-
-
-def finite(value: Any) -> bool:
-    """Return whether a value is a finite number."""
-    return isinstance(value, int | float | np.number) and not isinstance(value, bool) and bool(np.isfinite(value))
 
 
 def flag(value: Any) -> bool:
@@ -72,6 +68,15 @@ def warn_of_precision(X: NDArray, names: Sequence[str] | None) -> None:
         more = f" and {len(places) - 5:,} more" if len(places) > 5 else ""
         text = f"{noun} {', '.join(which)}{more} of X: 32-bit floats, which trees take, hardly tell the values apart"
         warnings.warn(f"{text}: subtract the least value, and divide by the range.", PrecisionWarning, stacklevel=6)
+
+
+def warn_of_other_classes(labels: NDArray, classes: NDArray, name: str, stacklevel: int) -> None:
+    """Warn, with UnscoredLabelsWarning, if no label (m,) is of the classes of a training: all would count as wrong."""
+    labels, known = labels.tolist(), classes.tolist()
+    if labels and not set(known).intersection(labels):
+        what = f"No label of {name} is of a class of the training: {quoted(labels[0])} is none of {listed(known)}"
+        text = f"{what}, so that all count as wrong: write labels as they were there."
+        warnings.warn(text, UnscoredLabelsWarning, stacklevel=stacklevel + 1)
 
 
 def check_coverage(coverage: float) -> None:
@@ -151,6 +156,9 @@ def _check_labels(y: ArrayLike) -> None:
     if texts.any() and not texts.all():
         pair = f"{quoted(labels[texts][0])} beside {quoted(labels[~texts][0])}"
         raise DataError(f"y mixes text with other values, such as {pair}: write all labels in one way.")
+    # NumPy drops it, and two classes would be one
+    if odd := [label for label in labels[texts] if label.endswith("\0")]:
+        raise DataError(f"The label {quoted(odd[0])} of y ends in a NUL character: write it without.")
 
 
 def _check_moments(X: ArrayLike) -> None:

@@ -34,7 +34,7 @@ class UnfamiliarValuesWarning(UserWarning):
 
 
 class UnscoredLabelsWarning(UserWarning):
-    """Labels given to score by (`eval_y`) that the held-out score leaves out: says how many, and why."""
+    """Labels given to score by that a score leaves out, or of which none is a class of the training: says why."""
 
 
 class ParameterError(ValueError):

@@ -102,6 +102,12 @@ class ProgressBar:
         if event.index + 1 == event.total:
             self._bar.close()
 
+    def fit_ended(self, model: Any, error: BaseException | None) -> None:
+        """Close the bar of a fit that ended before its last round, or failed."""
+        if self._bar is not None:
+            self._bar.close()
+            self._bar = None
+
 
 MONITORED = ("left_out", "held_out", "validation", "train")
 """The losses that a round may have."""

@@ -161,7 +161,7 @@ def gaussian_nll(y_true: ArrayLike, mean: ArrayLike, deviation: ArrayLike) -> fl
     true, mean, deviation = _known_rows(y_true, mean, deviation)
     # one that is 0 claims to be certain, and its logarithm is infinite
     if not (deviation > 0).all():
-        raise DataError(f"The smallest deviation is {deviation.min()!r}: standard deviations must be positive.")
+        raise DataError(f"The smallest deviation is {deviation.min():g}: standard deviations must be positive.")
     return float(np.mean(np.log(deviation * np.sqrt(2 * np.pi)) + 0.5 * ((true - mean) / deviation) ** 2))
 
 

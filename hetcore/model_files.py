@@ -35,7 +35,8 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
     Parameters
     ----------
     model : estimator
-        Fitted, of a class in `CLASSES`.
+        Fitted, of a class in `CLASSES`. The file has the parameters of the fit, whatever was set since then, but the
+        `n_jobs` that is set.
     path : str or path
         Where to write; an existing file is replaced.
 
@@ -93,7 +94,9 @@ def dumps(model: Any) -> bytes:
     members = {"state.json": _json_bytes({"values": state, "arrays": list(arrays)}, "the state")}
     for i, (key, array) in enumerate(arrays.items()):
         members[f"arrays/{i}.npy"] = array_bytes(key, array)
-    facts = {"class": name, "parameters": _plain(model.get_params(deep=False))}
+    # the fit's, which say how its arrays are read; those set since then are of the next fit
+    parameters = getattr(model, "_fit_params", None) or model.get_params(deep=False)
+    facts = {"class": name, "parameters": _plain(parameters)}
     return pack(facts, members)
 
 
@@ -136,6 +139,8 @@ def load(source: str | os.PathLike[str] | bytes) -> Any:
     FileNotFoundError
         If there is no such file.
     """
+    if not isinstance(source, str | os.PathLike | bytes | bytearray | memoryview):
+        raise ModelFileError(f"{type(source).__name__} is no model file: give its path or its bytes.")
     content = bytes(source) if isinstance(source, bytes | bytearray | memoryview) else _file_bytes(Path(source))
     header, members = unpack(content)
     return _model(header, parsed_json(members["state.json"], "state.json"), members)

@@ -20,7 +20,7 @@ from hetcore.numerics import softmax
 from hetcore.parameters import Interval
 from hetcore.schema import TEXTS, Stored, array, value
 
-__all__ = ["Problem", "Scale"]
+__all__ = ["Problem", "Scale", "class_counts"]
 
 
 @dataclass(frozen=True)
@@ -204,10 +204,22 @@ def _scale(data: HetData, labelled: NDArray[np.bool_], task: str) -> Scale:
         mean, deviation = size * float((values / size).mean()), size * float((values / size).std())
         # equal labels have a deviation of rounding alone; dividing by it would turn noise into the target
         return Scale(np.empty(0, object), np.array([mean]), deviation if deviation > 1e-12 * size else size)
-    classes, counts = np.unique(data.y[labelled].astype(str), return_counts=True)
-    if classes.size < 2:
-        only = str(classes[0])
-        raise DataError(f"All {labelled.sum():,} labels are {only!r}: a classifier needs at least two classes.")
-    _refuse_measurements(classes, int(labelled.sum()))
+    classes, counts = class_counts(data.y[labelled])
     # half a label for each class, so that no class has prior 0
     return Scale(classes.astype(object), (counts + 0.5) / (counts + 0.5).sum(), 1.0)
+
+
+def class_counts(labels: NDArray) -> tuple[NDArray[np.str_], NDArray[np.int64]]:
+    """Return the classes (K,) of labels (m,), in order, and how many labels each has.
+
+    Raises
+    ------
+    DataError
+        If they are one class, or as many as there are labels, all real numbers.
+    """
+    classes, counts = np.unique(labels.astype(str), return_counts=True)
+    if classes.size < 2:
+        only = str(classes[0])
+        raise DataError(f"All {len(labels):,} labels are {only!r}: a classifier needs at least two classes.")
+    _refuse_measurements(classes, len(labels))
+    return classes, counts

@@ -180,6 +180,8 @@ def cross_validate(
     """
     _check_given(estimator, data)
     settings = list(_settings(estimator, data, grid))
+    if not settings:
+        raise ParameterError(f"grid={grid!r} is empty: give {{name: [value, ...]}}, or leave it out for the default.")
     models = [_model(estimator, setting, n_iterations) for setting in settings]
     # True is a whole number in Python
     if isinstance(n_jobs, bool) or not isinstance(n_jobs, int | np.integer) or n_jobs == 0:
@@ -187,6 +189,7 @@ def cross_validate(
     task = models[0]._task
     # labels are given their kind once, rather than in every fit
     data = data if data.target_kind == task else data.with_target(data.y, task)
+    _check_labels(data, task)
     fold = stratified_folds(data, n_folds, random_state)
     done = _Count(len(settings) * n_folds, progress)
     curves = _serial(models, data, fold, done) if n_jobs == 1 else _parallel(models, data, fold, done, n_jobs)
@@ -255,6 +258,14 @@ def _check_given(estimator: Any, data: Any) -> None:
             raise ParameterError(f"{name} takes arrays, not a HetData: scikit-learn's GridSearchCV tunes it.")
         raise ParameterError(f"{name} is not fitted round by round: give an estimator of hetcore.")
     check_het_data(data, "cross_validate")
+
+
+def _check_labels(data: HetData, task: str) -> None:
+    """Refuse labels that a fit to all of them would, in its words, before a fold is to blame."""
+    from hetcore.targets import class_counts
+
+    if task == "classification" and data.labelled.any():
+        class_counts(data.y[data.labelled])
 
 
 def _settings(estimator: Any, data: HetData, grid: Grid | Sequence[Grid] | None) -> Iterator[dict[str, Any]]:

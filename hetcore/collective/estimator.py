@@ -264,7 +264,7 @@ class Collective(BoostedEstimator):
 
     @property
     def _learned_unit(self) -> TargetTransform:
-        return TargetTransform(getattr(self, "target_transform", None) == "log", self.smearing_factor_)
+        return TargetTransform(self._fit_params.get("target_transform") == "log", self.smearing_factor_)
 
     def predict(self, data: HetData, y: Any = None) -> NDArray:
         """Predict each instance, as if its own label were unknown, from its features and its neighbours.

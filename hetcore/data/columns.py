@@ -24,7 +24,7 @@ from hetcore.errors import DataError
 
 __all__ = [
     "FLOAT_MAX", "PATTERN", "ColumnFacts", "as_array", "as_column", "as_table", "check_index", "clean_columns",
-    "nameless_index", "other_index", "plain", "unmasked",
+    "finite", "nameless_index", "other_index", "plain", "unmasked", "whole",
 ]  # fmt: skip
 
 FLOAT_MAX = float(np.finfo(np.float32).max)
@@ -41,6 +41,17 @@ _CURES = {
 }  # fmt: skip
 """What to do with a column by what its type's name holds, the first that it does."""
 _NAMED = "its name stands for several columns: left out; rename it to use it"
+
+
+def whole(value: Any) -> bool:
+    """Return whether a value is a whole number."""
+    # True is an int in Python, and n_iterations=True a mistake
+    return isinstance(value, int | np.integer) and not isinstance(value, bool)
+
+
+def finite(value: Any) -> bool:
+    """Return whether a value is a finite number."""
+    return isinstance(value, int | float | np.number) and not isinstance(value, bool) and bool(np.isfinite(value))
 
 
 def as_table(data: Any) -> Any:

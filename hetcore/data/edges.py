@@ -73,7 +73,9 @@ def _listed_edges(data: Any) -> Any:
     DataError
         If the edges are not all (source, target), or all (source, target, weight).
     """
-    if not (isinstance(data, list) and data and all(isinstance(each, tuple) for each in data)):
+    if isinstance(data, list) and not data:
+        return pl.DataFrame(schema={"source": pl.String, "target": pl.String})
+    if not (isinstance(data, list) and all(isinstance(each, tuple) for each in data)):
         return data
     sizes = sorted({len(each) for each in data})
     if sizes not in ([2], [3]):

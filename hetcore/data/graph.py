@@ -17,8 +17,9 @@ from hetcore.data.fingerprint import hash_array, hash_column
 from hetcore.data.identity import positions, text_array
 from hetcore.data.report import Finding
 from hetcore.data.text import counted
+from hetcore.errors import ParameterError
 
-__all__ = ["Graph"]
+__all__ = ["Graph", "placed_arcs"]
 
 SMALLEST = float(np.finfo(np.float32).smallest_subnormal)
 
@@ -127,7 +128,14 @@ class Graph:
         direction : {"both", "in", "out"}
             Of a directed graph: both ends of an edge, the sources of edges that lead here, or the targets of edges that
             leave. Of any other graph all three are the same.
+
+        Raises
+        ------
+        ParameterError
+            If `direction` is none of these.
         """
+        if direction not in ("both", "in", "out"):
+            raise ParameterError(f"direction={direction!r} is not 'both', 'in' or 'out': choose one of them.")
         if self.arcs is None:
             return self.adjacency()
         if direction == "both":
@@ -170,7 +178,7 @@ class Graph:
         known = (a >= 0) & (b >= 0)
         moved = self._copy(ids, _symmetric(a[known], b[known], weights[known], len(ids)))
         if self.arcs is not None:
-            moved.arcs = _placed_arcs(self.arcs, place, len(ids))
+            moved.arcs = placed_arcs(self.arcs, place, len(ids))
         return moved
 
     def with_edge_arrays(self, a: NDArray, b: NDArray, weights: NDArray, ids: pl.Series | None = None) -> Graph:
@@ -222,12 +230,13 @@ def _arcs(a: NDArray, b: NDArray, weights: NDArray, n: int, directed: bool) -> s
     return arcs.astype(np.float32)
 
 
-def _placed_arcs(arcs: scipy.sparse.csr_array, place: NDArray[np.int64], n: int) -> scipy.sparse.csr_array:
-    """Return arcs whose node i goes to `place[i]`, or goes away at -1."""
+def placed_arcs(arcs: scipy.sparse.csr_array, place: NDArray[np.int64], n: int) -> scipy.sparse.csr_array:
+    """Return arcs whose node i goes to `place[i]`, or goes away at -1; arcs that become one count in sum."""
     flat = arcs.tocoo()
     a, b = place[flat.row], place[flat.col]
-    known = (a >= 0) & (b >= 0)
-    return scipy.sparse.coo_array((flat.data[known], (a[known], b[known])), shape=(n, n)).tocsr()
+    # two nodes that become one have no arc to themselves
+    known = (a >= 0) & (b >= 0) & (a != b)
+    return _arcs(a[known], b[known], flat.data[known], n, directed=True)
 
 
 def _edited_arcs(arcs: scipy.sparse.csr_array, matrix: scipy.sparse.csr_array) -> scipy.sparse.csr_array:

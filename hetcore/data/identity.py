@@ -1,9 +1,9 @@
 """Instance ids: text exactly as given, and their numbers 0..n-1.
 
 Text stays as it is, so "001" is not "1". Whole numbers become their decimal text, other numbers the shortest text that
-reads back equal, value by value: 1.0 is "1" whatever stands in the other rows. A moment is written without zeros at the
-end of its seconds, a date as its day. Numbers held as floats are exact below 2^53 only, and refused from there. A null,
-a NaN and the empty text are missing ids.
+reads back equal, value by value: 1.0 is "1" whatever stands in the other rows, and a decimal 1.00 too. A moment has no
+zeros at the end of its seconds, a date is its day. Numbers held as floats are exact below 2^53 only, and refused from
+there. A null, a NaN and the empty text are missing ids.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from hetcore.data.text import counted, quoted
 from hetcore.errors import DataError
 
 __all__ = [
-    "IdTally", "as_ids", "check_name", "converted_finding", "float_texts", "id_findings", "is_missing",
+    "IdTally", "as_ids", "check_name", "converted_finding", "decimal_texts", "float_texts", "id_findings", "is_missing",
     "positions", "text_array",
     "total_findings", "unique_ids",
 ]  # fmt: skip
@@ -258,6 +258,8 @@ def _id_text(value: Any) -> str | None:
     if isinstance(value, float | np.floating):
         dtype = pl.Float32 if isinstance(value, np.float32) else pl.Float64
         return float_texts(pl.Series([float(value)], dtype=dtype), "ids")[0]
+    if isinstance(value, Decimal) and value.is_finite():
+        return decimal_texts(pl.Series([f"{value:f}"]))[0]
     if isinstance(value, np.datetime64):
         return _as_text(_as_series(np.array([value]))[0])[0]
     # as polars writes them, in nanoseconds where pandas has some
@@ -287,7 +289,14 @@ def _as_text(series: pl.Series) -> pl.Series:
     # of a type of another library, such as the periods of pandas
     except pl.exceptions.PolarsError:
         raise unfit from None
+    if dtype == pl.Decimal:
+        return decimal_texts(texts)
     return _without_zeros(texts) if dtype == pl.Datetime else texts
+
+
+def decimal_texts(texts: pl.Series) -> pl.Series:
+    """Return decimals written in full without zeros at the end, and so as floats and whole numbers are."""
+    return texts.str.replace(r"(\.\d*?)0+$", "$1").str.replace(r"\.$", "").str.replace(r"^-0$", "0")
 
 
 def _without_zeros(texts: pl.Series) -> pl.Series:

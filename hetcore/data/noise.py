@@ -11,15 +11,14 @@ smaller one, and a larger noise is the smaller one stretched, so a slider works 
 
 from __future__ import annotations
 
-import math
 import zlib
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from hetcore.data.columns import as_array
+from hetcore.data.columns import FLOAT_MAX, as_array, finite, whole
 from hetcore.data.graph import Graph
 from hetcore.data.kinds import as_numbers, as_text
 from hetcore.data.source import Source
@@ -28,9 +27,20 @@ from hetcore.errors import DataError, ParameterError
 if TYPE_CHECKING:
     from hetcore.data.hetdata import HetData
 
-__all__ = ["LabelNoise", "noisy_source", "rewired", "thinned"]
+__all__ = ["LabelNoise", "check_seed", "noisy_source", "rewired", "thinned"]
 
 REWIRE_ROUNDS = 20
+
+
+def check_seed(seed: Any) -> None:
+    """Raise ParameterError unless a value is a seed."""
+    if not (whole(seed) and seed >= 0):
+        raise ParameterError(f"seed={seed!r} must be a whole number of at least 0: equal ones give equal answers.")
+
+
+def _check_range(values: NDArray, sd: float, most: float) -> None:
+    if (np.abs(values) > most).any():
+        raise ParameterError(f"sd={sd!r} takes numbers beyond {most:.1e}: give a smaller one.")
 
 
 def noisy_source(source: Source, sd: float, seed: int) -> Source:
@@ -59,7 +69,9 @@ def _noisy_column(series: pl.Series, kind: str, sd: float, seed: int) -> pl.Seri
 
 def _noisy_numbers(numbers: pl.Series, sd: float, rng: np.random.Generator) -> pl.Series:
     spread = numbers.std() or 0.0
-    return numbers + pl.Series(rng.standard_normal(len(numbers)) * (sd * spread))
+    noisy = numbers + pl.Series(rng.standard_normal(len(numbers)) * (sd * spread))
+    _check_range(noisy.drop_nulls().to_numpy(), sd, FLOAT_MAX)
+    return noisy
 
 
 def _noisy_array(array: NDArray, sd: float, rng: np.random.Generator) -> NDArray[np.float32]:
@@ -71,7 +83,9 @@ def _noisy_array(array: NDArray, sd: float, rng: np.random.Generator) -> NDArray
     mean = np.sum(values, axis=0, where=known, dtype=np.float64) / count
     spread = np.sqrt(np.sum((values - mean) ** 2, axis=0, where=known, dtype=np.float64) / count)
     # NaN plus noise is NaN: missing stays missing
-    values += rng.standard_normal(values.shape, dtype=np.float32) * (sd * spread).astype(np.float32)
+    with np.errstate(over="ignore"):  # said in a sentence
+        values += rng.standard_normal(values.shape, dtype=np.float32) * (sd * spread).astype(np.float32)
+    _check_range(values[known], sd, FLOAT_MAX)
     return values
 
 
@@ -164,9 +178,10 @@ class LabelNoise:
         DataError
             If the labels are not at least two classes, or there is no such source.
         ParameterError
-            If `share` is outside [0, 1].
+            If `share` is outside [0, 1], or `seed` is no seed.
         """
         _check_share(share)
+        check_seed(seed)
         if len(self.classes) < 2:
             raise DataError("There are no two classes among the labels to change: disturb numbers with noise instead.")
         order, rng = self._shuffled(seed, source)
@@ -197,19 +212,22 @@ class LabelNoise:
         DataError
             If the labels are not numbers.
         ParameterError
-            If `share` is outside [0, 1], or `sd` is negative or not finite.
+            If `share` is outside [0, 1], `sd` is negative, not finite or too large, or `seed` is no seed.
         """
         _check_share(share)
-        if not (math.isfinite(sd) and sd >= 0):
+        check_seed(seed)
+        if not (finite(sd) and sd >= 0):
             raise ParameterError(f"sd={sd!r} must be finite and at least 0: 1 is as much noise as the labels vary.")
         if self.target_kind != "regression" or not self.labelled.any():
             raise DataError("The labels are not numbers, so no noise can be added: change their classes instead.")
         order, rng = self._shuffled(seed)
         # noise for all labels, of which the first ones in the order get theirs
-        noise = rng.standard_normal(len(order)) * (sd * np.std(self.y[self.labelled]))
+        with np.errstate(over="ignore"):  # said in a sentence
+            noise = rng.standard_normal(len(order)) * (sd * np.std(self.y[self.labelled]))
         hit = order[: round(share * len(order))]
         y = self.y.copy()
         y[hit] += noise[: len(hit)]
+        _check_range(y[hit], sd, np.finfo(np.float64).max)
         return self._replaced(f"with_label_noise({share!r}, sd={sd!r}, seed={seed!r})", y=y)
 
     def _shuffled(self: HetData, seed: int, source: str | None = None) -> tuple[NDArray[np.int64], np.random.Generator]:
@@ -223,5 +241,5 @@ class LabelNoise:
 
 
 def _check_share(share: float) -> None:
-    if not 0 <= share <= 1:
+    if not (finite(share) and 0 <= share <= 1):
         raise ParameterError(f"share={share!r} must be in [0, 1]: 0 changes no label, 1 changes every one.")

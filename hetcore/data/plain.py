@@ -22,9 +22,10 @@ from numpy.typing import NDArray
 from hetcore.data.encoding import SourceEncoder, side_by_side
 from hetcore.data.hetdata import HetData
 from hetcore.data.kinds import as_text
+from hetcore.data.ranges import known_ranges, messages, shifted_columns
 from hetcore.data.source import Source
 from hetcore.data.text import counted, listed, quoted
-from hetcore.errors import DataError, MissingColumnsWarning
+from hetcore.errors import DataError, MissingColumnsWarning, UnfamiliarValuesWarning
 
 __all__ = ["MOST_SHARED", "Codes", "Domains", "PlainTable", "codes", "domains", "filled", "plain_table"]
 
@@ -114,6 +115,8 @@ def plain_table(data: HetData, like: HetData | None = None) -> PlainTable:
     -----
     MissingColumnsWarning
         If a source or column of `like` is not there, or can't be read as there: its cells are missing.
+    UnfamiliarValuesWarning
+        If the values of a column are not as in `like`: numbers far from its range, categories that it has not.
 
     Examples
     --------
@@ -129,6 +132,9 @@ def plain_table(data: HetData, like: HetData | None = None) -> PlainTable:
     if not known.sources:
         raise DataError("The data have no table: add one with a column for each feature.")
     _check_sources(data, known.source_names)
+    for name in known.source_names:
+        if name in data.sources:
+            _warn_of_values(f"Source {quoted(name)}", known.sources[name], data.sources[name])
     encoders = {name: SourceEncoder().fit(source) for name, source in known.sources.items()}
     # one table needs no name before its columns
     prefixes = {name: "" if len(encoders) == 1 else f"{name}: " for name in encoders}
@@ -144,6 +150,16 @@ def _check_sources(data: HetData, known: Sequence[str]) -> None:
     if lacking:
         text = f"The data lack sources of the training, {listed(lacking)}, whose columns count as missing"
         warnings.warn(f"{text}: give them, under the names that they had.", MissingColumnsWarning, stacklevel=3)
+
+
+def _warn_of_values(which: str, known: Source, given: Source) -> None:
+    """Warn of values of a source that are not as in training: an encoder has no place for a category it had not."""
+    # a training's own values are its own
+    if given is known:
+        return
+    ranges = known_ranges(known)
+    for sentence in messages(which, ranges, *shifted_columns(ranges, given)):
+        warnings.warn(sentence, UnfamiliarValuesWarning, stacklevel=3)
 
 
 def domains(data: HetData, target: str, like: HetData | None = None) -> Domains:
@@ -168,6 +184,8 @@ def domains(data: HetData, target: str, like: HetData | None = None) -> Domains:
     -----
     MissingColumnsWarning
         If a column of `like` is not there, or can't be read as there: its cells are missing.
+    UnfamiliarValuesWarning
+        If the values of a column are not as in `like`: numbers far from its range, categories that it has not.
     """
     known = data if like is None else like
     among = listed(known.source_names)
@@ -179,12 +197,15 @@ def domains(data: HetData, target: str, like: HetData | None = None) -> Domains:
     codes = dict(zip(names, range(1, len(names) + 1))) | {target: -1}
     there = [name for name in codes if name in data.sources]
     # one encoder for all domains: the same value must be the same number in each
-    encoder = SourceEncoder().fit(_stacked([known.sources[name] for name in codes]))
+    whole = _stacked([known.sources[name] for name in codes])
+    stacked = whole if data is known else _stacked([data.sources[name] for name in there])
+    _warn_of_values("The domains", whole, stacked)
+    encoder = SourceEncoder().fit(whole)
     _check_apart(data, there)
     rows = [data.rows(name) for name in there]
     order = np.concatenate(rows)
     return Domains(
-        X=encoder.transform(_stacked([data.sources[name] for name in there])).astype(np.float64),
+        X=encoder.transform(stacked).astype(np.float64),
         y=data.y[order],
         sample_domain=np.repeat([codes[name] for name in there], [len(r) for r in rows]),
         names=names,

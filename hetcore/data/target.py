@@ -12,7 +12,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from hetcore.data.columns import as_column, as_table, check_index, other_index
-from hetcore.data.identity import as_ids, float_texts, id_findings, is_missing
+from hetcore.data.identity import as_ids, decimal_texts, float_texts, id_findings, is_missing
 from hetcore.data.kinds import NOTHING_KNOWN, TRUTHS, as_numbers, far_codes
 from hetcore.data.report import Finding
 from hetcore.data.spelling import respelled
@@ -179,8 +179,15 @@ def _as_series(labels: Any) -> pl.Series:
         return pl.Series("y", values, dtype=pl.Int64)  # exact, as float64 is not
     # whole numbers and reals are one kind
     if types <= {int, float, Decimal}:
-        return pl.Series("y", [None if value is None else float(value) for value in values], dtype=pl.Float64)
+        return pl.Series("y", [None if value is None else _real(value) for value in values], dtype=pl.Float64)
     return pl.Series("y", [None if value is None else _label_text(value) for value in values], dtype=pl.String)
+
+
+def _real(value: Any) -> float:
+    try:
+        return float(value)
+    except OverflowError:
+        raise DataError("A label is a whole number of over 308 digits: give labels in another unit.") from None
 
 
 def _is_fine(dtype: np.dtype) -> bool:
@@ -190,6 +197,8 @@ def _is_fine(dtype: np.dtype) -> bool:
 def _label_text(value: Any) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
+    if isinstance(value, Decimal):
+        return decimal_texts(pl.Series([f"{value:f}"]))[0]
     # 1.0 and 1 are the same class
     return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
@@ -240,12 +249,16 @@ def _classes(series: pl.Series) -> tuple[NDArray, str, list[Finding]]:
     if series.dtype.is_float():
         series = float_texts(series.fill_nan(None), "class labels")
     texts = series.cast(pl.String)
+    texts = decimal_texts(texts) if series.dtype == pl.Decimal else texts
     empty = int((texts == "").sum())
     findings = []
     if empty:
         message = f"{counted(empty, 'empty label')}: taken as unlabelled"
         findings.append(Finding("empty_label", "", empty, message))
         texts = texts.set(texts == "", None)
+    # NumPy drops it, and two classes would be one
+    if len(odd := texts.filter(texts.str.ends_with("\0").fill_null(False))):
+        raise DataError(f"The label {quoted(odd[0])} ends in a NUL character: write it without.")
     return texts.to_numpy().astype(object), "classification", findings + _class_findings(texts)
 
 

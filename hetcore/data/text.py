@@ -10,8 +10,10 @@ __all__ = ["counted", "listed", "quoted"]
 
 def quoted(value: object, width: int = 60) -> str:
     """Show a value on one line: text in quotes with control characters escaped, cut after `width` characters."""
+    # NumPy's texts and numbers as Python's, which need no word on their type
+    plain = next((kind(value) for kind in (str, bool, int, float) if isinstance(value, kind)), value)
     # other objects by their text, for their repr may be of any length
-    text = repr(value if isinstance(value, str | int | float | bool) or value is None else str(value))
+    text = repr(plain if isinstance(plain, str | int | float | bool) or plain is None else str(plain))
     # an object without a text of its own shows where it is in memory, which is another place each time
     text = text if isinstance(value, str) else re.sub(r" at 0x[0-9a-fA-F]+", "", text)
     return text if len(text) <= width else text[: width - 2] + "…" + text[-1]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -10,10 +9,10 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from hetcore.data.columns import check_index
+from hetcore.data.columns import check_index, finite
 from hetcore.data.graph import Graph
 from hetcore.data.identity import as_ids, check_name, positions
-from hetcore.data.noise import LabelNoise, noisy_source, rewired, thinned
+from hetcore.data.noise import LabelNoise, check_seed, noisy_source, rewired, thinned
 from hetcore.data.report import Finding
 from hetcore.data.source import Source
 from hetcore.data.target import as_labels
@@ -67,11 +66,12 @@ class WhatIf(LabelNoise):
         Raises
         ------
         DataError, ParameterError
-            If there is no such source, or `sd` is negative or not finite.
+            If there is no such source, `sd` is negative, not finite or too large for its numbers, or `seed` is no seed.
         """
         self._require(name, self.sources, "source")
-        if not (math.isfinite(sd) and sd >= 0):
+        if not (finite(sd) and sd >= 0):
             raise ParameterError(f"sd={sd!r} must be finite and at least 0: 0 is no noise, 1 doubles the variance.")
+        check_seed(seed)
         noisy = noisy_source(self.sources[name], sd, seed)
         return self._replaced(f"with_noise({name!r}, sd={sd!r}, seed={seed!r})", sources={**self.sources, name: noisy})
 
@@ -95,7 +95,9 @@ class WhatIf(LabelNoise):
             If there is no such graph, or a parameter is outside its domain.
         """
         self._require(name, self.graphs, "graph")
-        _check_share("share", share)
+        if not (finite(share) and 0 <= share <= 1):
+            raise ParameterError(f"share={share!r} must be in [0, 1]: 0 changes nothing, 1 changes every edge.")
+        check_seed(seed)
         if how not in ("rewire", "thin"):
             raise ParameterError(f"how={how!r} is not 'rewire' or 'thin': choose one of them.")
         changed = (rewired if how == "rewire" else thinned)(self.graphs[name], share, seed)
@@ -117,10 +119,11 @@ class WhatIf(LabelNoise):
         Raises
         ------
         DataError
-            If there is no such graph or id, an edge to cut is not there, or one to add links an instance to itself.
+            If there is no such graph or id, an edge is no pair of ids, one to cut is not there, or one to add links an
+            instance to itself.
         """
         self._require(name, self.graphs, "graph")
-        add, cut = [tuple(edge) for edge in add], [tuple(edge) for edge in cut]
+        add, cut = _pairs(add), _pairs(cut)
         graph, n = self.graphs[name], self.n
         a, b, weights = graph.edges()
         # an edge as one number, so that sets of edges are compared at once
@@ -150,8 +153,9 @@ class WhatIf(LabelNoise):
         seed : int, default=0
             Seed of the choice.
         """
-        if not 0 < fraction <= 1:
+        if not (finite(fraction) and 0 < fraction <= 1):
             raise ParameterError(f"fraction={fraction!r} must be above 0 and at most 1: 0.3 keeps three in ten.")
+        check_seed(seed)
         size = max(1, round(fraction * self.n))
         # sorted: instances keep their order
         keep = np.sort(np.random.default_rng(seed).permutation(self.n)[:size])
@@ -345,6 +349,15 @@ class WhatIf(LabelNoise):
         return places
 
 
+def _pairs(edges: Iterable[Any]) -> list[tuple[Any, Any]]:
+    """Return edges as pairs of ids; a text is one id, not its letters."""
+    found = list(edges)
+    for edge in found:
+        if not isinstance(edge, tuple | list | np.ndarray) or len(edge) != 2:
+            raise DataError(f"The edge {edge!r:.80} is no pair: give a list of (id, id), without weights.")
+    return [tuple(edge) for edge in found]
+
+
 def _name_of(labels: Any) -> str:
     """Return the name of a series, empty for what has none."""
     name = getattr(labels, "name", None)
@@ -357,8 +370,3 @@ def _names(given: Iterable[str], known: Mapping[str, Any], noun: str) -> list[st
     if unknown:
         raise DataError(f"There is no {noun} {listed(unknown)} among {listed(known)}: name some of them.")
     return names
-
-
-def _check_share(name: str, share: float) -> None:
-    if not 0 <= share <= 1:
-        raise ParameterError(f"{name}={share!r} must be in [0, 1]: 0 changes nothing, 1 changes every edge.")

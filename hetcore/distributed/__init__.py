@@ -38,6 +38,7 @@ ever read as a pickle.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import closing
 from typing import Any
 
 from hetcore.base import boost
@@ -47,7 +48,7 @@ from hetcore.distributed.factor_strips import DaskStrips
 from hetcore.distributed.sharded_executor import ShardedExecutor, rows_that_fit
 from hetcore.distributed.tasks import predict, replicates
 from hetcore.errors import ClusterError, ParameterError
-from hetcore.events import Callback
+from hetcore.events import Callback, as_callbacks
 from hetcore.factorization.estimator import Factorization
 from hetcore.factorization.strips import Strips
 
@@ -131,31 +132,29 @@ def fit(
         raise ParameterError(f"A cluster fits {kinds}, not {type(model).__name__}: call its own fit.")
     if getattr(client, "asynchronous", True) or getattr(client, "status", "") != "running":
         raise ParameterError("client must be a connected distributed.Client, not an asynchronous or a closed one.")
+    callbacks = as_callbacks(callbacks)
     if in_strips:
         if eval_y is not None or shard_rows is not None:
             raise ParameterError("A factorization takes neither eval_y nor shard_rows here: leave them out.")
-        return _factorized(model, data, y, client, callbacks)
-    model.set_params(schedule="parallel")._check_parameters()
-    if shard_rows is not None and not (model.as_printed and isinstance(shard_rows, int) and shard_rows >= 1):
-        rule = "a whole number of at least 1, and of a model with as_printed=True"
-        raise ParameterError(f"shard_rows={shard_rows!r} must be {rule}: leave it out, or set as_printed=True.")
-    problem = model._problem(data, y, eval_y)
-    if model.as_printed and shard_rows is None:
-        shard_rows = rows_that_fit(client, data, problem.scale.n_outputs)
-    executor = DaskExecutor(client) if shard_rows is None else ShardedExecutor(client, shard_rows)
-    try:
-        with client.as_current():
+        with model._fitting(callbacks), client.as_current():
+            _fit_factors(model, data, y, client, callbacks)
+        return model
+    with model._fitting(callbacks), client.as_current():
+        model.set_params(schedule="parallel")._check_parameters()
+        if shard_rows is not None and not (model.as_printed and isinstance(shard_rows, int) and shard_rows >= 1):
+            rule = "a whole number of at least 1, and of a model with as_printed=True"
+            raise ParameterError(f"shard_rows={shard_rows!r} must be {rule}: leave it out, or set as_printed=True.")
+        problem = model._problem(data, y, eval_y)
+        if model.as_printed and shard_rows is None:
+            shard_rows = rows_that_fit(client, data, problem.scale.n_outputs)
+        with closing(DaskExecutor(client) if shard_rows is None else ShardedExecutor(client, shard_rows)) as executor:
             boost(model, lambda: model._start(problem, executor), callbacks)
-        model._fitted_to = model._outline(data, y)
-    finally:
-        executor.close()
+        model._keep_fit(model._outline(data, y))
     return model
 
 
-def _factorized(model: Any, X: Any, y: Any, client: Any, callbacks: Iterable[Callback]) -> Any:
+def _fit_factors(model: Any, X: Any, y: Any, client: Any, callbacks: Iterable[Callback]) -> None:
     model._check_parameters()
     problem, strips = model._problem(X, y, None), Strips(DaskStrips(client))
-    with client.as_current():
-        boost(model, lambda: model._start(problem, strips), callbacks, model._total(problem))
-    model._fitted_to = model._outline(X, y)
-    return model
+    boost(model, lambda: model._start(problem, strips), callbacks, model._total(problem))
+    model._keep_fit(model._outline(X, y))

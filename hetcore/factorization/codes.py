@@ -10,7 +10,7 @@ from scipy.sparse import issparse
 
 from hetcore.checks import check_arrays
 from hetcore.data.columns import unmasked
-from hetcore.data.identity import is_missing
+from hetcore.data.identity import EXACT, is_missing
 from hetcore.errors import DataError, ModelFileError
 
 __all__ = ["CodeBook", "as_codes", "book_from"]
@@ -45,9 +45,24 @@ def as_codes(X: ArrayLike, n_modes: int) -> NDArray:
         if not (np.isfinite(X).all() and (np.abs(X) < 2**53).all() and (X == np.floor(X)).all()):
             raise DataError("X has codes that are missing or no whole numbers: give whole numbers, or text.")
         return X.astype(np.int64)
-    if X.dtype.kind == "O" and any(map(is_missing, X.ravel())):
+    return _object_texts(X) if X.dtype.kind == "O" else X.astype(str)
+
+
+def _object_texts(X: NDArray[np.object_]) -> NDArray[np.str_]:
+    """Return codes of several types as text, a whole number the same whatever its type."""
+    if any(map(is_missing, X.ravel())):
         raise DataError("X has missing codes: leave such entries out.")
-    return X.astype(str)
+    texts = [_written(code) for code in X.ravel()]
+    # NumPy drops it, and two codes would be one
+    if odd := [text for text in texts if text.endswith("\0")]:
+        raise DataError(f"X has the code {odd[0]!r}, which ends in a NUL character: write it without.")
+    return np.array(texts, dtype=str).reshape(X.shape)
+
+
+def _written(code: Any) -> str:
+    # 3.0 beside text and 3 are one code; beyond 2^53 several whole numbers are one float
+    whole = isinstance(code, float | np.floating) and float(code).is_integer() and abs(code) <= EXACT
+    return str(int(code)) if whole else str(code)
 
 
 class CodeBook:

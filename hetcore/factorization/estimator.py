@@ -215,7 +215,8 @@ class Factorization(RegressorScore, Estimator):
     @property
     def factors_(self) -> list[NDArray]:
         """Factors (n_m, n_factors) of each mode, in units of the values' deviation."""
-        return [self._by_mode(self.tables_.factors, mode)[:, : self.n_factors] for mode in range(self._n_modes)]
+        n_factors = self._fit_params["n_factors"]
+        return [self._by_mode(self.tables_.factors, mode)[:, :n_factors] for mode in range(self._n_modes)]
 
     @property
     def biases_(self) -> list[NDArray]:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from hetcore.errors import ParameterError
 from hetcore.factorization.codes import CodeBook
 from hetcore.kernels.factorization import Factors, Rates, predict_entries, run_epoch
+from hetcore.numerics import power_of_two, root_mean_square
 from hetcore.parameters import Interval
 from hetcore.schema import Stored, array, value
 
@@ -147,8 +148,10 @@ class FactorState:
         train = train.take(order)
         counts = np.bincount(train.rows.ravel(), minlength=book.n_rows + 1)
         center = float(train.values.mean())
+        # of a power of two, for the squares of tiny values are 0
+        unit = float(power_of_two(train.values))
         # values that are all the same have no deviation to divide by
-        scale = 1.0 if params["as_printed"] else float(train.values.std()) or 1.0
+        scale = 1.0 if params["as_printed"] else float((train.values / unit).std()) * unit or 1.0
         scaled = ((train.values - center) / scale).astype(np.float32)
         factors = _drawn(params, counts, train.rows.shape[1], rng)
         penalties, shrinkage = _penalties(params, counts), np.zeros(counts.size, np.float32)
@@ -293,11 +296,11 @@ class FactorState:
         tables = self.tables() if self.parts else None
         for name, entries in self.parts.items():
             fitted, std = tables.predict(entries.rows)
-            squared = (entries.values - fitted) ** 2
-            self.metric[name] = float(np.sqrt(squared.mean()))
-            loss = 0.5 * squared
+            errors = entries.values - fitted
+            self.metric[name] = root_mean_square(errors)
+            loss = 0.5 * errors**2
             if self.has_deviation:
-                loss = loss / std**2 + 0.5 * np.log(2.0 * np.pi * std**2)
+                loss = 0.5 * (errors / std) ** 2 + 0.5 * np.log(2.0 * np.pi) + np.log(std)
             self.losses[name] = float(loss.mean())
 
     def _waited(self) -> bool:

@@ -207,7 +207,11 @@ def _deviations(squared_errors: ArrayLike | None, n: int) -> NDArray[np.float64]
     """Return |eps_i|, relative to the largest."""
     if squared_errors is None:
         return np.ones(n)
-    squares = np.asarray(squared_errors, np.float64)
+    try:
+        squares = np.asarray(squared_errors, np.float64)
+    except (TypeError, ValueError):
+        # words rather than NumPy's
+        raise DataError("squared_errors has values that are no numbers: give each row's squared error.") from None
     if squares.shape != (n,):
         raise DataError(f"squared_errors has the shape {squares.shape} for {n} labels: give one for each row.")
     if not (np.isfinite(squares).all() and (squares >= 0).all()):

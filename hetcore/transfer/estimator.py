@@ -16,10 +16,18 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit, softmax
 from sklearn.utils import _safe_indexing
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from hetcore.base import ClassifierScore, Estimator
-from hetcore.checks import check_aligned, check_one_each, eval_pair, even_array, validated, warn_of_precision
+from hetcore.checks import (
+    check_aligned,
+    check_one_each,
+    eval_pair,
+    even_array,
+    validated,
+    warn_of_other_classes,
+    warn_of_precision,
+)
 from hetcore.data.columns import unmasked
 from hetcore.errors import DataError
 from hetcore.events import Callback
@@ -139,6 +147,11 @@ class TransferBase(Estimator):
             If a parameter is outside its domain.
         DataError
             If the target has no labelled row, or all rows are of one class.
+
+        Warns
+        -----
+        UnscoredLabelsWarning
+            If no class of `eval_set` is one of the training.
         """
         return self._fit(callbacks, X, y, sample_domain, eval_set)
 
@@ -230,11 +243,15 @@ class TransferEstimator(ClassifierScore, TransferBase):
             return None
         X, y = eval_pair(eval_set)
         check_one_each(np.asarray(X), np.asarray(y))
+        if len(y) and not known_targets(unmasked(y)).any():
+            raise DataError(f"All {len(y):,} labels of eval_set are missing: give some, or leave it out.")
         X, y, _ = _labelled(X, y, None)
+        y = np.asarray(y)
+        warn_of_other_classes(y, classes, "eval_set", stacklevel=5)
         X = self._like_fit(X)
         place = {label: k for k, label in enumerate(classes.tolist())}
         # a class that training lacks: -1, which counts as wrong
-        return Rows(X, np.array([place.get(label, -1) for label in np.asarray(y).tolist()], np.int64))
+        return Rows(X, np.array([place.get(label, -1) for label in y.tolist()], np.int64))
 
     def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
         """Return the raw scores of each row.
@@ -316,6 +333,10 @@ def _labelled(X: Any, y: Any, sample_domain: Any) -> tuple[Any, Any, Any]:
     known = known_targets(labels)
     if known.all() or not known.any():
         return X, y, sample_domain
+    # of another length rows would be left out with those that have no label
+    for name, each in (("X", X), ("sample_domain", sample_domain)):
+        if each is not None and (n := _num_samples(each)) != len(labels):
+            raise DataError(f"{name} has {n:,} rows and y {len(labels):,} labels: give one label for each row.")
     domain = sample_domain if sample_domain is None else np.asarray(sample_domain)[known]
     kept = labels[known]
     # a list first: an array of objects without a gap may be one of texts or numbers
@@ -331,10 +352,15 @@ def _domains(sample_domain: Any, n: int) -> NDArray[np.int64]:
     rule = f"sample_domain must hold a whole number for each of the {n} rows"
     if domain.shape != (n,):
         raise DataError(f"{rule}, it has the shape {domain.shape}.")
-    if domain.dtype.kind not in "iuf" or (odd := domain[domain != np.round(domain)]).size:
+    if domain.dtype.kind not in "iuf" or (odd := domain[~_are_whole(domain)]).size:
         some = repr(domain.tolist()[0] if domain.dtype.kind not in "iuf" else odd.tolist()[0])
         raise DataError(f"{rule}, it has {some}: 1, 2, ... for a source's, -1 for the target's.")
     if (domain == 0).any():
         raise DataError("sample_domain has 0, which is no domain: a source's number is above 0, the target's below.")
     # below 0 is the target, skada's convention; here 0
     return np.maximum(domain.astype(np.int64), 0)
+
+
+def _are_whole(numbers: NDArray) -> NDArray[np.bool_]:
+    # beyond 64 bits a source's would turn negative, which is the target's
+    return np.isfinite(numbers) & (numbers == np.round(numbers)) & (numbers < 2.0**63)

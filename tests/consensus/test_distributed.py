@@ -273,6 +273,31 @@ def test_what_a_cluster_does_not_fit_is_refused(threads):
         distributed.fit(hc.GBCRegressor(), data, threads[1])
 
 
+def test_callbacks_know_how_a_fit_ended(threads):
+    data, _ = planted("regression")
+    ends = []
+
+    class Watch:
+        fails = True
+
+        def __call__(self, event):
+            return 1 / (not self.fails) > 0
+
+        def fit_ended(self, model, error):
+            ends.append((model, type(error)))
+
+    watch, model = Watch(), hc.GBCRegressor(n_iterations=2, schedule="sequential")
+    with pytest.raises(ZeroDivisionError):
+        distributed.fit(model, data, threads[1], callbacks=[watch])
+    assert vars(model) == model.get_params(deep=False) and model.schedule == "sequential"
+    watch.fails = False
+    distributed.fit(model, data, threads[1], callbacks=[watch])
+    assert ends == [(None, ZeroDivisionError), (model, type(None))]
+    for given in ([3], watch):
+        with pytest.raises(ParameterError, match="^callbacks"):
+            distributed.fit(model, data, threads[1], callbacks=given)
+
+
 def test_a_loop_of_dask_that_does_not_start_is_nobody_there(monkeypatch):
     def unstarted(*_, **__):
         raise AssertionError  # what Dask says after ten seconds without its thread

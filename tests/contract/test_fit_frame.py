@@ -54,6 +54,17 @@ def test_a_fitted_model_survives_a_fit_that_fails(name):
     assert dumps(model) == content
 
 
+def test_a_progress_bar_is_closed_when_a_fit_ends_itself_or_fails():
+    bar = hc.ProgressBar()
+    bars = []
+    watch = lambda event: bars.append(bar._bar)  # noqa: E731 - asked after the bar
+    model = hc.HGBMRegressor(n_iterations=5)
+    model.fit(model_files.X, model_files.VALUES, callbacks=[bar, watch, lambda event: True])
+    with pytest.raises(ZeroDivisionError):
+        model.fit(model_files.X, model_files.VALUES, callbacks=[bar, watch, angry])
+    assert len(bars) == 2 and bars[0] is not bars[1] and all(each.disable for each in bars)
+
+
 @EACH
 def test_the_frame_is_that_of_the_base_and_stops_when_asked(name):
     model = clone(model_files.fitted(name))

@@ -63,6 +63,8 @@ def test_labels_that_are_no_labels_are_refused(name, rows):
         _model(name).fit(X, mixed)
     with pytest.raises(hc.DataError, match="y holds moments or durations: give numbers of a unit, or text"):
         _model(name).fit(X, moments)
+    with pytest.raises(hc.DataError, match=r"The label 'one\\x00' of y ends in a NUL character: write it without"):
+        _model(name).fit(X, np.array(["one\0" if each else "one" for each in y], object))
     with pytest.raises(NotFittedError):
         _model(name).predict(X)
 

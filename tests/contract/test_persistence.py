@@ -7,6 +7,7 @@ import json
 import os
 import stat
 import zipfile
+from copy import deepcopy
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +20,7 @@ from hetcore import archive, model_files
 from hetcore.archive import array_bytes, read_array
 from hetcore.errors import ModelFileError, ParameterError
 from hetcore.model_files import dumps, load, save
+from tests import model_files as small_models
 from tests.model_files.scaler import NODES, Scaler, assert_same
 
 
@@ -76,6 +78,30 @@ def test_a_loaded_models_parameters_are_those_that_it_had():
     assert loaded.get_params() == model.get_params() and repr(loaded) == repr(model)
 
 
+@pytest.mark.parametrize(
+    "name, changed",
+    [
+        ("MGBRegressor", {"n_iterations": 0, "target_transform": "log"}),
+        ("HMF", {"n_deviation_factors": 3, "n_factors": 1}),
+        ("HGBMClassifier", {"link": "sigmoid", "as_printed": True}),
+        ("WeightedMultiSourceTrAdaBoostClassifier", {"votes": "hard", "as_printed": True}),
+    ],
+)
+def test_parameters_set_since_the_fit_are_of_the_next_one(name, changed):
+    model = deepcopy(small_models.fitted(name))
+    answers, content = small_models.answers(name, model), dumps(model)
+    loaded = load(content)
+    for each in (model, loaded):
+        each.set_params(**changed)
+        assert dumps(each) == content
+        assert np.array_equal(small_models.answers(name, each), answers)
+
+
+def test_threads_set_since_the_fit_are_those_of_the_file():
+    model = deepcopy(small_models.fitted("HGBMRegressor")).set_params(n_jobs=2)
+    assert load(dumps(model)).n_jobs == 2
+
+
 def test_a_model_takes_the_place_of_a_file_alone(model, tmp_path):
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(OSError, match=r"' is no file: give the path of one\.$"):
@@ -99,6 +125,11 @@ def test_the_file_is_on_the_disk_before_it_gets_its_name(model, tmp_path, monkey
     save(model, tmp_path / "m")
     assert calls[0] == ("sync", False, len(dumps(model))) and calls[1] == ("rename", "m")
     assert calls[2][:2] == ("sync", True)
+
+
+def test_what_is_neither_a_path_nor_bytes_is_no_model_file():
+    with pytest.raises(ModelFileError, match="^int is no model file: give its path or its bytes"):
+        load(3)
 
 
 def test_a_replaced_file_holds_the_new_model(model, tmp_path):

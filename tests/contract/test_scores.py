@@ -8,6 +8,8 @@ import pytest
 from sklearn.metrics import accuracy_score, r2_score
 
 import hetcore as hc
+from hetcore import metrics
+from hetcore.tuning import cross_validate
 
 IDS = [f"i{k}" for k in range(40)]
 X = np.random.default_rng(0).normal(size=40)
@@ -57,3 +59,19 @@ def test_weights_below_zero_are_refused():
     for call in (lambda w: model.score(data, sample_weight=w), lambda w: rows.score(X[:, None], y, w)):
         with pytest.raises(hc.DataError, match=r"sample_weight has -2: give numbers of at least 0\."):
             call(np.where(X > 0, 1.0, -2.0))
+
+
+def test_cross_validation_refuses_an_empty_grid_and_what_a_fit_would_in_its_words():
+    data, model = _data(X, "regression"), hc.GBCClassifier(n_iterations=2)
+    with pytest.raises(hc.ParameterError, match=r"grid=\[\] is empty: give"):
+        cross_validate(hc.GBCRegressor(), data, [])
+    for call in (model.fit, lambda given: cross_validate(model, given, {"lambda0": [0.0]})):
+        with pytest.raises(hc.DataError, match=r"The 40 labels are 40 different numbers such as -\d.*take a regressor"):
+            call(data)
+
+
+def test_values_of_numpy_are_written_without_their_type():
+    with pytest.raises(hc.DataError, match="The smallest deviation is 0: standard deviations must be positive"):
+        metrics.gaussian_nll([1.0], [1.0], [0.0])
+    with pytest.raises(hc.DataError, match="Without fold 1 of 2, 'b' would be all"):
+        cross_validate(hc.GBCClassifier(), _data(["a", *["b"] * 39], "classification"), {"lambda0": [0.0]}, n_folds=2)

@@ -42,6 +42,19 @@ def test_labels_of_which_none_can_be_scored_are_warned_of(data):
     METHODS["GBC"]().fit(data, eval_y=np.array([None] * 30, dtype=object))
 
 
+def test_labels_written_otherwise_than_in_training_are_warned_of(data):
+    truth = np.arange(30) % 2
+    model = METHODS["GBC"]().fit(data, truth)
+    with pytest.warns(UnscoredLabelsWarning, match="^No label of y is .*: 'false' is none of '0', '1', so that all"):
+        assert model.score(data, truth > 0) == 0.0
+    X, y = np.random.default_rng(0).normal(size=(30, 2)), (truth > 0).astype(str)
+    transfer = hc.TransferClassifier()
+    with pytest.warns(UnscoredLabelsWarning, match="^No label of eval_set is .*: False is none of 'False', 'True'"):
+        transfer.fit(X, y, eval_set=(X, truth > 0))
+    with pytest.raises(DataError, match="^All 30 labels of eval_set are missing: give some, or leave it out"):
+        transfer.fit(X, y, eval_set=(X, [None] * 30))
+
+
 def test_the_labels_that_are_refused_are_named(data):
     with pytest.raises(DataError, match="^eval_y has 3 labels for 30 instances"):
         METHODS["GBC"]().fit(data, eval_y=["low"] * 3)

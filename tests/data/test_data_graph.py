@@ -149,6 +149,8 @@ def test_ids_of_a_matrix_that_repeat_are_one_node():
 def test_a_graph_without_an_edge_is_reported_to_have_none():
     empty = Graph(pl.DataFrame({"source": [], "target": []}, schema={"source": pl.String, "target": pl.String}))
     assert empty.n == 0 and empty.n_edges == 0 and found(empty) == {"no_edge": 0}
+    listed = Graph([])
+    assert listed.n == 0 and found(listed) == {"no_edge": 0}
     nodes = nx.empty_graph(3)
     assert Graph(nodes).n == 3 and Graph(nodes).degree.tolist() == [0, 0, 0]
 

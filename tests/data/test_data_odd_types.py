@@ -9,6 +9,8 @@ import polars as pl
 import pytest
 
 import hetcore as hc
+from hetcore.data.identity import as_ids
+from hetcore.data.target import as_labels
 from hetcore.errors import DataError
 
 TABLE = pl.DataFrame({"id": ["a", "b", "c"], "x": [1.0, 2.0, 3.0]})
@@ -69,6 +71,30 @@ def test_decimals_in_a_list_are_numbers_to_predict_as_they_are_in_a_column():
     for labels in (numbers, pl.Series(numbers)):
         data = hc.HetData({"t": TABLE}, target=(["a", "b", "c"], labels))
         assert data.target_kind == "regression" and data.y[[0, 2]].tolist() == [1.5, 2.0]
+
+
+def test_decimals_are_the_same_ids_and_classes_as_other_numbers():
+    given = [Decimal("1.00"), Decimal("2.50"), Decimal("100"), Decimal("-0.0"), Decimal("1E+2"), None]
+    texts = ["1", "2.5", "100", "0", "100", None]
+    for values in (given, pl.Series(given), pd.Series(given)):
+        assert as_ids(values)[0].to_list() == texts
+        assert as_labels(values, "classification")[0].tolist() == texts
+    assert as_labels([Decimal("1.00"), "a"])[0].tolist() == ["1", "a"]
+    tables = {"decimal": pl.DataFrame({"id": pl.Series(given[:3]), "x": [1, 2, 3]})}
+    tables |= {"real": pl.DataFrame({"id": [1.0, 2.5, 100.0], "y": [1, 2, 3]})}
+    assert hc.HetData(tables).n == 3
+
+
+@pytest.mark.parametrize(
+    "labels, words",
+    [
+        ([10**400, 1], "A label is a whole number of over 308 digits: give labels in another unit"),
+        (["a\0", "a"], r"The label 'a\\x00' ends in a NUL character: write it without"),
+    ],
+)
+def test_labels_that_numpy_has_not_are_refused_in_a_sentence(labels, words):
+    with pytest.raises(hc.DataError, match=words):
+        hc.HetData({"t": pl.DataFrame({"id": [0, 1], "x": [0, 1]})}, target=([0, 1], labels))
 
 
 def test_a_series_of_pandas_is_no_table_of_labels():

@@ -6,7 +6,7 @@ import pytest
 
 import hetcore as hc
 from hetcore.data.plain import codes, domains, plain_table
-from hetcore.errors import DataError, MissingColumnsWarning
+from hetcore.errors import DataError, MissingColumnsWarning, UnfamiliarValuesWarning
 
 
 def ages(ids, values, **more):
@@ -149,6 +149,16 @@ def test_new_rows_of_some_domains_have_the_codes_and_numbers_of_the_training():
     assert new.X[:, new.feature_names.index("colour=blue")].tolist() == [1, 1, 0]
     with pytest.raises(DataError, match="sources 'east' are no domains of the training: choose some of 'w', 'v', 't'"):
         domains(hc.HetData({"east": colours("n", ["blue"])}), "t", like=train)
+
+
+def test_new_rows_of_no_category_of_the_training_are_warned_of():
+    train = hc.HetData({"t": colours("a", TRAIN), "s": colours("b", TRAIN)})
+    new = {name: colours("n", ["Red", "Green"] * 5) for name in ("t", "s")}
+    words = "hardly a value of 'colour' was there in training, such as 'Red': write them as they were there"
+    with pytest.warns(UnfamiliarValuesWarning, match=f"Source 't': {words}"):
+        plain_table(hc.HetData({"t": new["t"]}), like=train.select(["t"]))
+    with pytest.warns(UnfamiliarValuesWarning, match=f"The domains: {words}"):
+        domains(hc.HetData({"t": new["t"]}), "t", like=train)
 
 
 def test_codes_of_whole_numbers_are_the_same_whatever_their_type():

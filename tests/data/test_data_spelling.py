@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+import hetcore as hc
 from hetcore.data import HetData
 from hetcore.data.spelling import WAYS, respelled, ways_apart
 from hetcore.errors import ParameterError
@@ -56,6 +57,17 @@ def test_classes_graphs_and_labels_are_made_the_same_too():
     assert data.n == 4 and data.labelled.all() and data.classes == ["x", "\u00e9"]
     assert data.graphs["g"].n_edges == 2 and data.graphs["g"].degree.tolist() == [1, 2, 1, 0]
     assert not data.report.of("near_id") and not data.report.of("near_class")
+
+
+def test_a_graph_keeps_direction_and_sign():
+    table = pl.DataFrame({"id": ["a", "b", "c", "z"], "x": [1, 2, 3, 4]})
+    edges = [("A", "b", 1.0), ("a", "B", 2.0), ("B", "C", -2.0), ("z", "Z", 1.0)]
+    links = hc.Graph(edges, directed=True, signed=True)
+    graph = HetData({"t": table}, {"g": links}, spelling=["case"]).graphs["g"]
+    assert graph.arcs.toarray().tolist() == [[0, 3, 0, 0], [0, 0, -2, 0], [0, 0, 0, 0], [0, 0, 0, 0]]
+    assert graph.neighbors("out").toarray().tolist() == graph.arcs.toarray().tolist()
+    signed = HetData({"t": table}, {"g": hc.Graph([("A", "B", -2.0)], signed=True)}, spelling=["case"]).graphs["g"]
+    assert signed.neighbors()[[0, 1], [1, 0]].tolist() == [-2.0, -2.0]
 
 
 def test_rows_that_become_one_are_reported_as_repeated():

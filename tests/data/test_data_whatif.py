@@ -334,3 +334,29 @@ def test_a_single_id_is_one_instance_and_no_string_of_letters():
     assert np.isnan(data.hide_labels(10).y).tolist() == [False, False, True]
     with pytest.raises(hc.DataError, match="The ids 1 are not in the data"):
         data.hide_labels(1)
+
+
+@pytest.mark.parametrize("edges", [[("i0", "i1", 5), ("i2", "i3", 7)], [("i0", "i1", 5)], ("i0", "i1"), ["ab"], [3]])
+def test_an_edge_that_is_no_pair_of_ids_is_refused(data, edges):
+    for given in ({"add": edges}, {"cut": edges}):
+        with pytest.raises(DataError, match="is no pair: give a list of"):
+            data.with_edges("ring", **given)
+
+
+@pytest.mark.parametrize(
+    "change, words",
+    [
+        (lambda d: d.sample("a"), "fraction='a' must be above 0"),
+        (lambda d: d.sample(0.5, seed=-1), "seed=-1 must be a whole number of at least 0"),
+        (lambda d: d.with_noise("table", "a"), "sd='a' must be finite"),
+        (lambda d: d.with_noise("table", seed=0.5), "seed=0.5 must be a whole number"),
+        (lambda d: d.with_graph_noise("ring", "a"), r"share='a' must be in \[0, 1\]"),
+        (lambda d: d.with_noise("table", 1e308), r"sd=1e\+308 takes numbers beyond 3.4e\+38"),
+        (lambda d: d.with_noise("matrix", 1e308), r"sd=1e\+308 takes numbers beyond 3.4e\+38"),
+        (lambda d: d.with_label_noise(1.0, 1e308), r"sd=1e\+308 takes numbers beyond 1.8e\+308"),
+        (lambda d: d.graphs["ring"].neighbors("sideways"), "direction='sideways' is not 'both', 'in' or 'out'"),
+    ],
+)
+def test_arguments_outside_their_domain_are_refused(data, change, words):
+    with pytest.raises(ParameterError, match=words):
+        change(data)

@@ -261,6 +261,26 @@ def test_a_fit_can_be_repeated_and_cloned(cls):
     assert model.n_features_in_ == X.shape[1]
 
 
+def test_whole_numbers_beside_text_are_the_same_codes_whatever_their_type():
+    X, y, *_ = ratings()
+    users, items = X[:, 0], np.char.add("item ", X[:, 1].astype(str))
+    whole, real = (np.array(list(zip(each.tolist(), items.tolist())), object) for each in (users, users * 1.0))
+    model = hc.HMF(**QUICK).fit(whole, y)
+    np.testing.assert_array_equal(model.predict(real), model.predict(whole))
+    mixed = np.where(np.arange(len(y))[:, None] % 2 == 0, whole, real)
+    assert list(hc.HMF(**QUICK).fit(mixed, y).codes_[0]) == list(model.codes_[0])
+
+
+@pytest.mark.parametrize("cls", MATRIX)
+def test_values_may_be_so_small_that_their_squares_are_nothing(cls):
+    X, y, *_ = ratings()
+    params, tiny = QUICK | {"validation_fraction": 0.2}, 2.0**-700
+    fits = [cls(**params).fit(X, y * unit) for unit in (1.0, tiny)]
+    (mean, std), (tiny_mean, tiny_std) = (model.predict(X, return_std=True) for model in fits)
+    np.testing.assert_array_equal(tiny_mean, mean * tiny)
+    np.testing.assert_array_equal(tiny_std, std * tiny)
+
+
 # Checks that pass X of another width, or of real numbers, which codes are not.
 OF_TABLES = {
     "check_complex_data", "check_dict_unchanged", "check_dont_overwrite_parameters", "check_dtype_object",
@@ -288,6 +308,7 @@ def test_the_checks_of_scikit_learn_but_those_for_tables_of_numbers(cls):
     ([[1.5, 2.0]], [1.0], "no whole numbers"),
     ([[np.nan, 2.0]], [1.0], "missing or no whole numbers"),
     ([["a", None]], [1.0], "X has missing codes"),
+    ([["a", "b\0"]], [1.0], "ends in a NUL character"),
     ([["a", "b"]], ["c"], "no numbers"),
     ([["a", "b"]], [np.nan], "missing or infinite"),
     ([["a", "b"]], [1.0, 2.0], r"y has the shape \(2,\) for the 1 entries"),

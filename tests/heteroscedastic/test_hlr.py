@@ -65,7 +65,12 @@ def test_a_label_that_does_not_stray_is_met_exactly():
 
 
 @pytest.mark.parametrize(
-    ("given", "text"), [(np.ones(4), r"shape \(4,\) for 3 labels"), ([1.0, -1.0, 1.0], "negative or not finite")]
+    ("given", "text"),
+    [
+        (np.ones(4), r"shape \(4,\) for 3 labels"),
+        ([1.0, -1.0, 1.0], "negative or not finite"),
+        (["a"] * 3, "squared_errors has values that are no numbers"),
+    ],
 )
 def test_deviations_that_do_not_fit_are_refused(given, text):
     with pytest.raises(hc.DataError, match=text):

@@ -163,3 +163,11 @@ def test_labels_or_domains_of_different_lengths_are_one_sentence(kind):
     for y, where, name in ((ragged, domain, "y"), ([0, 1, 0, 1], ragged, "sample_domain")):
         with pytest.raises(DataError, match=f"^{name} has entries of different lengths: give one value for each row"):
             kind().fit(X, y, where)
+
+
+@pytest.mark.parametrize("number", [np.inf, 1e300, np.uint64(2**63), np.nan, 1.5])
+def test_a_number_of_a_domain_that_is_no_whole_number_of_64_bits_is_refused(number):
+    X, y, domain, _ = planted(0, n_target=20, flips=(0.1,), n_source=20)
+    domain = np.where(domain > 0, number, np.ones_like(number))
+    with pytest.raises(DataError, match="must hold a whole number for each of the 40 rows, it has"):
+        hc.TransferClassifier().fit(X, y, domain)

@@ -16,7 +16,7 @@ import datasets
 import hetcore as hc
 from hetcore import model_files
 from hetcore.data.plain import domains
-from hetcore.errors import ModelFileError
+from hetcore.errors import DataError, ModelFileError
 from hetcore.transfer.ordering import row_keys
 from tests.transfer.test_transfer import planted
 
@@ -286,3 +286,12 @@ def test_office_caltech_preparation_by_hand():
 
     got = prepared(np.array([[1, 3, 0], [2, 2, 0]], np.uint8))
     np.testing.assert_allclose(got, [[-1, 1, 0], [1, -1, 0]])
+
+
+@pytest.mark.parametrize("name", ["TransferClassifier", "TargetSVM", "TransferRegressor"])
+def test_one_label_and_one_domain_for_each_row_where_labels_are_missing_too(name):
+    X, y, domain, _ = planted(0, n_target=20, flips=(0.1,), n_source=40)
+    y = np.where(np.arange(len(y)) == 3, np.nan, y)
+    for rows, of in ((np.vstack([X, X]), domain), (X[:40], domain), (X, domain[:50])):
+        with pytest.raises(DataError, match=r"has \d+ rows and y 60 labels: give one label for each row"):
+            getattr(hc, name)().fit(rows, y, of)

@@ -10,8 +10,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from hetcore.data.graph import Graph
-from hetcore.data.identity import check_name
+from hetcore.data.graph import Graph, placed_arcs
+from hetcore.data.identity import check_name, positions
 from hetcore.data.reading.parquet_files import ParquetTable, is_path
 from hetcore.data.reading.scanned_source import ScannedSource
 from hetcore.data.report import Finding
@@ -149,4 +149,8 @@ def _respelled_graph(graph: Graph, ways: tuple[str, ...]) -> Graph:
     edges = graph.to_frame()
     other = Graph(edges.with_columns(respelled(edges[end], ways) for end in ("source", "target")))
     other.n_given, other.findings = graph.n_given, (*graph.findings, *other.findings)
+    # a list of edges has neither direction nor sign
+    if graph.arcs is not None:
+        place = positions(respelled(graph.id_series, ways), other.id_series)
+        other.arcs = placed_arcs(graph.arcs, place, other.n)
     return other
