@@ -72,6 +72,7 @@ uploads.warm_up()
 st.markdown("Choose what to learn from: a ready example, or tables and graphs of your own.")
 # Without folders that the server allows there is no such tab, so that nobody looks for what cannot be.
 by_path = session.folders()
+session.current()  # brings the files of the address back, after a reload
 own = bool(session.files_in_hand()) or session.OWN_FILES.items() <= st.query_params.to_dict().items()
 # The tab of the data in use: a page that opens on another one looks as if they were gone.
 shown = FOLDERS if by_path and session.summary() else FILES if own else EXAMPLES

@@ -43,6 +43,7 @@ __all__ = [
     "ROLES",
     "TABULAR",
     "Upload",
+    "digest_of",
     "file_name",
     "read",
     "read_graph",
@@ -276,6 +277,13 @@ def file_name(given: str) -> str:
     return "file" if name in ("", ".", "..") else name
 
 
+def digest_of(content: bytes, sheet: str | None = None) -> str:
+    """Return by what a file is known again, whatever it was read as; another sheet of it has other columns."""
+    digested = hashlib.sha256(content)
+    digested.update((sheet or "").encode())
+    return digested.hexdigest()
+
+
 def read(
     name: str,
     content: bytes,
@@ -305,10 +313,7 @@ def read(
     DataError
         In one sentence, if it cannot be read.
     """
-    # Of the bytes, so that a file is known again whatever it was read as; another sheet has other columns.
-    digested = hashlib.sha256(content)
-    digested.update((sheet or "").encode())
-    digest = digested.hexdigest()
+    digest = digest_of(content, sheet)
     if role == "images" or (role is None and name.lower().endswith(".zip")):
         images = preview_images(name, content)
         frame, more = pl.DataFrame({"id": images.ids}), {"guesses": images.guesses, "findings": images.findings}
