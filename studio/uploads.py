@@ -30,7 +30,7 @@ from hetcore.errors import DataError
 from studio.limits import UPLOADS
 from studio.messages import one_sentence, shown
 from studio.readers import sandbox
-from studio.readers.columns import end_columns
+from studio.readers.columns import end_columns, may_be_ends
 from studio.readers.parsed import Found, ParsedFiles, ParsedImages, from_stream
 
 __all__ = [
@@ -349,7 +349,8 @@ def _graph_by_name(name: str, content: bytes) -> bool:
 
 
 def _edges_by_columns(name: str, frame: pl.DataFrame) -> bool:
-    if frame.width <= 4 and end_columns(frame.columns):
+    ends = end_columns(frame.columns) if frame.width <= 4 else None
+    if ends is not None and may_be_ends(frame, ends):
         return True
     return frame.width in (2, 3) and _GRAPH_NAMES.search(PurePosixPath(name).stem) is not None
 
