@@ -8,6 +8,7 @@ import datasets
 from datasets.shapes import SHAPES
 from studio import session, uploads
 from studio.views.common.widgets import escape, frame
+from studio.views.common.widgets_controls import write
 from studio.views.common.widgets_style import cards
 from studio.views.data.pictures import image
 from studio.views.data.widgets import in_use, pictures, what_if
@@ -91,3 +92,4 @@ data = in_use()
 all_rows()
 what_if(data)
 pictures(data)
+write(session.OWN_FILES if session.OWN_FILES.items() <= st.query_params.to_dict().items() else {})

@@ -56,6 +56,22 @@ def test_a_slider_at_its_least_is_in_the_link():
     assert other.slider(key="l0").value == 0.0 and other.slider(key="known").value == 5
 
 
+def test_what_ifs_of_the_data_page_are_in_its_link_and_a_step_back_takes_back_the_last(monkeypatch):
+    monkeypatch.setattr(widgets_controls, "SETTLED", -1.0)
+    page = opened("1_Data.py", open="files")
+    assert address(page) == {"open": "files"}
+    page.button(key="what_if_apply").click().run()
+    one = address(page)
+    page.button(key="what_if_apply").click().run()
+    assert [each["op"] for each in json.loads(address(page)["whatif"])] == ["noise", "noise"]
+    assert opened("1_Data.py", **address(page)).session_state["operations"] == page.session_state["operations"]
+    for before, left in ((one, 1), ({"open": "files"}, 0)):
+        page.query_params.clear()
+        page.query_params.update(before)
+        page.run()
+        assert not page.exception and address(page) == before and len(page.session_state["operations"]) == left
+
+
 def test_a_step_back_in_the_browser_takes_back_what_was_moved_and_trained(monkeypatch):
     page = opened(data="planted", rounds="10")
     page.button(key="train").click().run()

@@ -17,6 +17,7 @@ from studio.messages import explained
 from studio.readers.upload_problems import stray_edges
 from studio.runs import differences
 from studio.views.common.widgets import PAGES, chart, escape, number, show_table
+from studio.views.common.widgets_controls import share
 from studio.views.data.widgets_whole import sizes_of
 
 __all__ = ["in_use", "pictures", "what_if"]
@@ -143,6 +144,7 @@ def what_if(data: HetData) -> None:
         st.button("Apply", on_click=_add, args=(operation,), key="what_if_apply", icon=":material/science:")
         empty = not session.operations()
         st.button("Undo", on_click=session.undo, disabled=empty, key="what_if_undo", icon=":material/undo:")
+        share()
     if sentence := st.session_state.pop("what_if_error", None):
         st.error(escape(sentence))
 
