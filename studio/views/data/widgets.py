@@ -42,6 +42,9 @@ def in_use() -> HetData:
     # An example's own are part of it, and stand among the findings.
     for sentence in () if now.example else _kept(data, "stray", lambda: stray_edges(data)):
         st.warning(escape(sentence))
+    if not labels:
+        st.caption("Choose a label first: without one nothing can be trained.")
+        return data
     # Of data by path only a consensus is trained on all rows.
     page = "Consensus" if facts else _kept(data, "advice", lambda: advise(data)).page
     file = next(path for path, name, _ in PAGES if name == page)
