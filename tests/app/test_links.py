@@ -281,6 +281,25 @@ def test_the_way_back_to_what_was_trained_sets_every_control_and_the_what_ifs():
     assert "back" not in [each.key for each in page.button]
 
 
+def test_a_control_moved_while_a_training_is_paused_is_reported_and_followed_when_pressed():
+    page = opened(data="planted")
+    page.button(key="stepwise").click().run()
+    run = page.session_state["live Consensus"].runs["Consensus"]
+    assert manager.manager().wait(run, ["paused"], PATIENCE).state == "paused"
+    assert page.run().button(key="train").disabled and "back" not in [each.key for each in page.button]
+    page.slider(key="l0").set_value(1.0).run()
+    words = " ".join(each.value for each in page.info)
+    assert "What goes on has other settings: λ0 0.3 → 1. Press Train to stop it" in words
+    page.button(key="back").click().run()
+    assert page.slider(key="l0").value == 0.3 and page.button(key="train").disabled
+    page.slider(key="l0").set_value(1.0).run()
+    page.button(key="train").click().run()
+    new = page.session_state["live Consensus"]
+    assert not page.exception and new.runs["Consensus"] != run and new.settings["Consensus"].params["lambda0"] == 1.0
+    assert manager.manager().wait(run, timeout=PATIENCE).state == "stopped"
+    manager.manager().stop(new.runs["Consensus"])
+
+
 def test_a_link_opens_a_lesson_at_its_first_step_and_another_page_has_its_own():
     page = opened(lesson="noise")
     assert not page.exception and any("**A noisy source** · step 1 of 3" in each.value for each in page.markdown)
