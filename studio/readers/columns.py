@@ -157,6 +157,9 @@ def refuse_size(name: str, rows: int, columns: int, edges: bool = False, cells: 
 _MISSING = ("na", "n/a", "nan", "null", "none", "nil", "-", "--", "?", ".", "missing")
 # What a spreadsheet writes where a formula failed.
 _MISSING += ("#n/a", "#ref!", "#value!", "#div/0!", "#num!", "#name?", "#null!")
+# In a column of text "none" is often a category of its own.
+_RATHER_MISSING = [word for word in _MISSING if word != "none"]
+_LONGEST_MISSING = max(map(len, _MISSING))
 _TRUTH = ("true", "false")
 # From nine cells of ten on the other cells look like slips, and a word about them helps.
 _NEARLY = 0.9
@@ -223,6 +226,7 @@ def _typed_columns(bare: pl.DataFrame, careful: _Careful, plain: bool) -> dict[s
         column = careful.column(name, bare[name])
         if column is not None:
             columns[name] = column.alias(name)
+    careful.may_be_missing(bare.drop(columns))
     return columns
 
 
@@ -387,6 +391,14 @@ class _Careful:
             for name in _those(bare, dotted.any() & (~dotted | pl.all().str.contains(_DOTTED_THOUSANDS)).all()):
                 cells = bare[name].filter(bare[name].str.contains(".", literal=True))
                 self._find("thousands", name, len(cells), "may be thousands: read as decimals", cells)
+
+    def may_be_missing(self, text: pl.DataFrame) -> None:
+        """Report cells of text that are words for a missing value: there they are a value as others are."""
+        short = pl.all().str.len_bytes() <= _LONGEST_MISSING
+        for name in _those(text, pl.all().filter(short).str.to_lowercase().is_in(_RATHER_MISSING).any()):
+            cells = text[name].filter(text[name].str.to_lowercase().is_in(_RATHER_MISSING))
+            words = f"such as {cells[0]!r}: kept as a category; empty them where the value is missing"
+            self._find("kept_word", name, len(cells), words, cells)
 
     def _find(self, kind: str, name: str, count: int, text: str, cells: pl.Series) -> None:
         examples = tuple(str(value)[:40] for value in cells.unique(maintain_order=True).head(5))
