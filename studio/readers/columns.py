@@ -392,13 +392,13 @@ class _Careful:
                 cells = bare[name].filter(bare[name].str.contains(".", literal=True))
                 self._find("thousands", name, len(cells), "may be thousands: read as decimals", cells)
 
-    def may_be_missing(self, text: pl.DataFrame) -> None:
+    def may_be_missing(self, bare: pl.DataFrame) -> None:
         """Report cells of text that are words for a missing value: there they are a value as others are."""
         short = pl.all().str.len_bytes() <= _LONGEST_MISSING
-        for name in _those(text, pl.all().filter(short).str.to_lowercase().is_in(_RATHER_MISSING).any()):
-            cells = text[name].filter(text[name].str.to_lowercase().is_in(_RATHER_MISSING))
-            words = f"such as {cells[0]!r}: kept as a category; empty them where the value is missing"
-            self._find("kept_word", name, len(cells), words, cells)
+        for name in _those(bare, pl.all().filter(short).str.to_lowercase().is_in(_RATHER_MISSING).any()):
+            cells = bare[name].filter(bare[name].str.to_lowercase().is_in(_RATHER_MISSING))
+            text = "with a word for a missing value: kept as a category; empty them if the value is missing"
+            self._find("kept_word", name, len(cells), text, cells)
 
     def _find(self, kind: str, name: str, count: int, text: str, cells: pl.Series) -> None:
         examples = tuple(str(value)[:40] for value in cells.unique(maintain_order=True).head(5))

@@ -42,13 +42,15 @@ def in_use() -> HetData:
     # An example's own are part of it, and stand among the findings.
     for sentence in () if now.example else _kept(data, "stray", lambda: stray_edges(data)):
         st.warning(escape(sentence))
-    if not labels:
-        st.caption("Choose a label first: without one nothing can be trained.")
-        return data
-    # Of data by path only a consensus is trained on all rows.
-    page = "Consensus" if facts else _kept(data, "advice", lambda: advise(data)).page
-    file = next(path for path, name, _ in PAGES if name == page)
-    st.page_link(file, label=f"Train on it: {page}", icon=":material/arrow_forward:")
+    with st.container(horizontal=True, vertical_alignment="center"):
+        if labels:
+            # Of data by path only a consensus is trained on all rows.
+            page = "Consensus" if facts else _kept(data, "advice", lambda: advise(data)).page
+            file = next(path for path, name, _ in PAGES if name == page)
+            st.page_link(file, label=f"Train on it: {page}", icon=":material/arrow_forward:", width="content")
+        else:
+            st.caption("Choose a label first: without one nothing can be trained.", width="content")
+        share()
     return data
 
 
@@ -147,7 +149,6 @@ def what_if(data: HetData) -> None:
         st.button("Apply", on_click=_add, args=(operation,), key="what_if_apply", icon=":material/science:")
         empty = not session.operations()
         st.button("Undo", on_click=session.undo, disabled=empty, key="what_if_undo", icon=":material/undo:")
-        share()
     if sentence := st.session_state.pop("what_if_error", None):
         st.error(escape(sentence))
 
