@@ -349,6 +349,11 @@ def _stopped(callbacks: list[Callback]) -> bool:
     return any(getattr(callback, "stopped", False) is True for callback in callbacks)
 
 
+def _waited(callbacks: list[Callback]) -> float:
+    """Return the seconds for which callbacks have held fits up, because a person has paused them."""
+    return sum(getattr(callback, "waited", 0.0) for callback in callbacks)
+
+
 def boost(model: Any, start: Callable[[], Any], callbacks: Iterable[Callback] = (), total: int | None = None) -> None:
     """Run the rounds of a fit and keep what predicts, one BLAS thread throughout.
 
@@ -363,12 +368,14 @@ def boost(model: Any, start: Callable[[], Any], callbacks: Iterable[Callback] = 
         that may take long has `asked_to_stop`, which is set to a callable: whether the rest of the round is not wanted.
     callbacks : iterable of callable, default=()
         Each is called after every round with a `RoundEnd` and may return True to stop. One that has a method
-        `see_state(state)` is shown the state before; one whose `stopped` turns True ends a long round in its middle.
+        `see_state(state)` is shown the state before; one whose `stopped` turns True ends a long round in its middle;
+        the seconds that one counts in `waited` are a person's and none of the fit.
     total : int, optional
         Rounds at most; `model.n_iterations` unless given.
     """
     total = model.n_iterations if total is None else total
-    callbacks, started, events = list(callbacks), time.perf_counter(), []
+    callbacks, events = list(callbacks), []
+    started = time.perf_counter() - _waited(callbacks)
     # overflow of a loss is a number that callbacks see, not a warning in each round; one BLAS thread, for on these
     # small matrices more of them cost more than they bring, and sums would depend on how many there are
     blas = _libraries(len(sys.modules)).limit(limits=1, user_api="blas")
@@ -378,7 +385,7 @@ def boost(model: Any, start: Callable[[], Any], callbacks: Iterable[Callback] = 
             state.asked_to_stop = partial(_stopped, callbacks)
         for t in range(total):
             ended = state.round()
-            seconds = time.perf_counter() - started
+            seconds = time.perf_counter() - started - _waited(callbacks)
             events.append(RoundEnd(type(model).__name__, t, total, seconds=seconds, **model._view(state)))
             _show(callbacks, state)
             # a list, not a generator: each callback sees each round, even if one before it asks to stop

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -26,6 +27,8 @@ class Player:
     ----------
     stopped : bool
         Whether a stop was ordered; a round that takes long asks for it in its middle.
+    waited : float
+        Seconds for which it was paused.
     """
 
     def __init__(self, send: Callable[[tuple[str, Any]], None], paused: bool = False) -> None:
@@ -34,7 +37,7 @@ class Player:
         self._paused = paused
         self._steps = 0
         self._over = False
-        self.stopped = False
+        self.stopped, self.waited = False, 0.0
 
     def order(self, order: str) -> None:
         """Take one of `ORDERS`, from any thread; orders that make no difference are ignored."""
@@ -69,8 +72,10 @@ class Player:
         with self._changed:
             # said only where it really waits, so that a step does not show as paused and running
             if self._held():
+                began = time.perf_counter()
                 self._send(("paused", None))
                 self._changed.wait_for(lambda: not self._held())
+                self.waited += time.perf_counter() - began
                 self._send(("running", None))
             self._steps = max(0, self._steps - 1)
             return self.stopped

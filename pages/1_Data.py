@@ -8,6 +8,7 @@ import datasets
 from datasets.shapes import SHAPES
 from studio import session, uploads
 from studio.views.common.widgets import escape, frame
+from studio.views.common.widgets_controls import write
 from studio.views.common.widgets_style import cards
 from studio.views.data.pictures import image
 from studio.views.data.widgets import in_use, pictures, what_if
@@ -72,6 +73,7 @@ uploads.warm_up()
 st.markdown("Choose what to learn from: a ready example, or tables and graphs of your own.")
 # Without folders that the server allows there is no such tab, so that nobody looks for what cannot be.
 by_path = session.folders()
+session.current()  # brings the files of the address back, after a reload
 own = bool(session.files_in_hand()) or session.OWN_FILES.items() <= st.query_params.to_dict().items()
 # The tab of the data in use: a page that opens on another one looks as if they were gone.
 shown = FOLDERS if by_path and session.summary() else FILES if own else EXAMPLES
@@ -90,3 +92,4 @@ data = in_use()
 all_rows()
 what_if(data)
 pictures(data)
+write(session.OWN_FILES if session.OWN_FILES.items() <= st.query_params.to_dict().items() else {})

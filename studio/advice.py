@@ -9,6 +9,7 @@ import numpy as np
 from hetcore.data import HetData, Source
 from hetcore.data.text import counted, listed, quoted
 from hetcore.metrics import residual_autocorrelation
+from studio.views.noise.settings import why_not
 
 __all__ = ["Advice", "advise", "label_autocorrelation"]
 
@@ -18,6 +19,8 @@ CODES = 0.1
 """Different values to rows, up to which a column of records looks like codes of things that come again and again."""
 MOST_ALIKE = 2_000_000
 """Links of a graph up to which the labels' correlation is measured at once."""
+CONSENSUS = ("Gradient Boosting Consensus", "Consensus")
+"""Method and page for all data that nothing else suits."""
 
 
 class Advice(NamedTuple):
@@ -39,9 +42,12 @@ def advise(data: HetData) -> Advice:
             return found
     if len(data.sources) + len(data.graphs) > 1:
         return _several(data)
-    known = f", {_known(data)}" if data.target_kind else ""
-    text = f"one table and no graph{known}: see which rows to trust (another table or a graph would allow a consensus)"
-    return Advice("Heteroscedastic boosting", "Noise", text)
+    if not data.labelled.any():
+        return Advice(*CONSENSUS, "one table, no graph and no label: choose a label on the Data page")
+    if why_not("Table", data):  # too few labels to tell which to trust
+        return Advice(*CONSENSUS, f"one table and no graph, {_known(data)}: see what little they teach")
+    text = "see which rows to trust (another table or a graph would allow a consensus)"
+    return Advice("Heteroscedastic boosting", "Noise", f"one table and no graph, {_known(data)}: {text}")
 
 
 def _known(data: HetData) -> str:
@@ -132,7 +138,7 @@ def _several(data: HetData) -> Advice:
         alike = "have like labels" if value >= ALIKE else "have labels that are hardly alike"
         known = f", neighbours in {quoted(name)} {alike} (correlation {value:.2f})"
     text = f"{' and '.join(parts)}, {_known(data)}{known}: learn how much to trust each"
-    return Advice("Gradient Boosting Consensus", "Consensus", text)
+    return Advice(*CONSENSUS, text)
 
 
 def _most_alike(data: HetData) -> tuple[str, float]:

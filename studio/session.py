@@ -28,6 +28,7 @@ from studio.server import login_header, login_name, needs_login, person
 from studio.server_uploads import browser_name
 
 __all__ = [
+    "CAME_BACK",
     "DEFAULT",
     "OPENING",
     "OWN_FILES",
@@ -64,6 +65,8 @@ OWN_FILES = {"open": "files"}
 """In the address of the Data page: that the tab of one's own files is open."""
 OWN = "own-"
 """In an address before the name of kept files, in place of an example's name."""
+CAME_BACK = "data came back"
+"""In the session: that kept data are in use again, and the files page does not know yet what was chosen for them."""
 WRITTEN = "address written"
 """In the session: the address as a page wrote it last."""
 CONTROLS = "control values"
@@ -308,7 +311,9 @@ def use_kept(name: str) -> None:
     use_upload(recipe, files, data)
     # The files page shows them, unless others are in hand; of data by path they are a sample that nobody brought.
     if "scan" not in recipe:
-        st.session_state.setdefault("files", dict(files))
+        # In the order in which the recipe has them, so that the same choices make the same data.
+        st.session_state.setdefault("files", {each: files[each] for each in recipes.files(recipe)})
+        st.session_state[CAME_BACK] = True
     del st.session_state["operations"]  # those of the address are read once the data are there
     st.query_params.from_dict(query | {"data": f"{OWN}{st.session_state['uploaded'].kept}"})
 

@@ -30,7 +30,7 @@ from hetcore.errors import DataError
 from studio.limits import UPLOADS
 from studio.messages import one_sentence, shown
 from studio.readers import sandbox
-from studio.readers.columns import end_columns
+from studio.readers.columns import end_columns, may_be_ends
 from studio.readers.parsed import Found, ParsedFiles, ParsedImages, from_stream
 
 __all__ = [
@@ -43,6 +43,7 @@ __all__ = [
     "ROLES",
     "TABULAR",
     "Upload",
+    "digest_of",
     "file_name",
     "read",
     "read_graph",
@@ -276,6 +277,13 @@ def file_name(given: str) -> str:
     return "file" if name in ("", ".", "..") else name
 
 
+def digest_of(content: bytes, sheet: str | None = None) -> str:
+    """Return by what a file is known again, whatever it was read as; another sheet of it has other columns."""
+    digested = hashlib.sha256(content)
+    digested.update((sheet or "").encode())
+    return digested.hexdigest()
+
+
 def read(
     name: str,
     content: bytes,
@@ -305,10 +313,7 @@ def read(
     DataError
         In one sentence, if it cannot be read.
     """
-    # Of the bytes, so that a file is known again whatever it was read as; another sheet has other columns.
-    digested = hashlib.sha256(content)
-    digested.update((sheet or "").encode())
-    digest = digested.hexdigest()
+    digest = digest_of(content, sheet)
     if role == "images" or (role is None and name.lower().endswith(".zip")):
         images = preview_images(name, content)
         frame, more = pl.DataFrame({"id": images.ids}), {"guesses": images.guesses, "findings": images.findings}
@@ -344,7 +349,8 @@ def _graph_by_name(name: str, content: bytes) -> bool:
 
 
 def _edges_by_columns(name: str, frame: pl.DataFrame) -> bool:
-    if frame.width <= 4 and end_columns(frame.columns):
+    ends = end_columns(frame.columns) if frame.width <= 4 else None
+    if ends is not None and may_be_ends(frame, ends):
         return True
     return frame.width in (2, 3) and _GRAPH_NAMES.search(PurePosixPath(name).stem) is not None
 

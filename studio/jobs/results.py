@@ -41,7 +41,7 @@ class RunResult:
     stopped : bool
         Whether the person stopped it: the model is that of the rounds done.
     seconds : float
-        Wall seconds of the fit and the predictions.
+        Wall seconds of the fit and the predictions, without pauses.
     """
 
     model: bytes | None = None

@@ -106,7 +106,8 @@ def _call(task: FunctionTask, player: Player) -> RunResult:
     function = find_function(task.path)
     # Functions that report nothing need not take callbacks.
     value = function(**task.kwargs, **_accepted(function, callbacks=(player,)))
-    return RunResult(value=value, stopped=player.stopped, seconds=time.perf_counter() - started)
+    seconds = time.perf_counter() - started - player.waited
+    return RunResult(value=value, stopped=player.stopped, seconds=seconds)
 
 
 def _train(task: TrainingTask, player: Player) -> RunResult:
@@ -128,7 +129,8 @@ def _train(task: TrainingTask, player: Player) -> RunResult:
         gathered = _fit_data(model, task, player)
     if threads:  # the model's file is of what was asked for, on whatever machine
         model.set_params(n_jobs=None)
-    return RunResult(**gathered, **_learned(model), stopped=player.stopped, seconds=time.perf_counter() - started)
+    seconds = time.perf_counter() - started - player.waited
+    return RunResult(**gathered, **_learned(model), stopped=player.stopped, seconds=seconds)
 
 
 def _fit_arrays(model: Any, task: TrainingTask, player: Player) -> dict[str, Any]:

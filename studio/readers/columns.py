@@ -20,7 +20,10 @@ from hetcore.errors import DataError
 from studio.limits import UPLOADS
 from studio.readers.parsed import ParsedTable
 
-__all__ = ["WEIGHT_NAMES", "column_names", "end_columns", "looks_like_id", "refuse_size", "typed"]
+__all__ = [
+    "LABEL_NAMES", "WEIGHT_NAMES", "column_names", "end_columns", "looks_like_id", "looks_like_label", "may_be_ends",
+    "refuse_size", "typed",
+]  # fmt: skip
 
 # The most telling names first: a table with "source" and "target" may have an "i" and a "j" too.
 END_NAMES = (
@@ -40,6 +43,9 @@ _FRONT = re.compile(r"(from|source|src|head|to|target|dst|tail)[\s_.-]+(.+)$")
 _BACK = re.compile(r"(.+?)[\s_.-]*(from|source|src|1|to|target|dst|2)$")
 _OPPOSITE = {"from": "to", "source": "target", "src": "dst", "head": "tail", "1": "2"}
 WEIGHT_NAMES = ("weight", "weights", "w", "value", "strength", "count", "similarity")
+LABEL_NAMES = ("y", "label", "target", "class", "labels", "outcome", "rating", "category")
+_LABEL_WORD = re.compile(r"(?:^|[\W_])(label|target|class|outcome|rating|category)$", re.I)
+_NUMBERED = re.compile(r"(.+?)[\s_.-]*[12]$")
 _ID_NAMES = {"id", "ids", "key", "uuid", "guid", "identifier", "index", "code", "name", "title", "row"}
 _ID_ENDING = re.compile(r"(?:[_\s.-]ids?|[a-z]I[dD]s?)$")
 
@@ -48,6 +54,11 @@ def looks_like_id(name: str) -> bool:
     """Whether a column of this name holds ids, which stay text whatever they look like."""
     name = name.strip()
     return name.lower() in _ID_NAMES or _ID_ENDING.search(name) is not None
+
+
+def looks_like_label(name: str) -> bool:
+    """Whether a column is called like a label, or its last word is: "imdb_rating"."""
+    return name.strip().lower() in LABEL_NAMES or _LABEL_WORD.search(name.strip()) is not None
 
 
 def end_columns(names: Sequence[str]) -> tuple[str, str] | None:
@@ -68,6 +79,25 @@ def end_columns(names: Sequence[str]) -> tuple[str, str] | None:
                 if match[word] == other and match[of] == found[of]:
                     return by_name[low], by_name[their]
     return None
+
+
+def may_be_ends(frame: pl.DataFrame, ends: tuple[str, str]) -> bool:
+    """Tell whether two columns that are named like the ends of edges may be that by what the table holds.
+
+    Fractions are none. Names that differ in 1 and 2 are those of measurements too, such as x1 and x2: there the ends
+    are text, or whole numbers that come again, and no other column looks like an id or a label.
+    """
+    columns = [frame[end] for end in ends]
+    if any(column.dtype.is_float() and (column != column.round()).any() for column in columns):
+        return False
+    low = tuple(end.strip().lower() for end in ends)
+    if low in END_NAMES or not all(map(_NUMBERED.fullmatch, low)):
+        return True
+    if any(looks_like_id(name) or looks_like_label(name) for name in frame.columns if name not in ends):
+        return False
+    if all(column.dtype == pl.String for column in columns):
+        return True
+    return all(column.dtype.is_integer() and column.n_unique() < len(column) for column in columns)
 
 
 def column_names(given: Sequence[str]) -> tuple[list[str], list[Finding]]:
@@ -127,6 +157,9 @@ def refuse_size(name: str, rows: int, columns: int, edges: bool = False, cells: 
 _MISSING = ("na", "n/a", "nan", "null", "none", "nil", "-", "--", "?", ".", "missing")
 # What a spreadsheet writes where a formula failed.
 _MISSING += ("#n/a", "#ref!", "#value!", "#div/0!", "#num!", "#name?", "#null!")
+# In a column of text "none" is often a category of its own.
+_RATHER_MISSING = [word for word in _MISSING if word != "none"]
+_LONGEST_MISSING = max(map(len, _MISSING))
 _TRUTH = ("true", "false")
 # From nine cells of ten on the other cells look like slips, and a word about them helps.
 _NEARLY = 0.9
@@ -193,6 +226,7 @@ def _typed_columns(bare: pl.DataFrame, careful: _Careful, plain: bool) -> dict[s
         column = careful.column(name, bare[name])
         if column is not None:
             columns[name] = column.alias(name)
+    careful.may_be_missing(bare.drop(columns))
     return columns
 
 
@@ -357,6 +391,14 @@ class _Careful:
             for name in _those(bare, dotted.any() & (~dotted | pl.all().str.contains(_DOTTED_THOUSANDS)).all()):
                 cells = bare[name].filter(bare[name].str.contains(".", literal=True))
                 self._find("thousands", name, len(cells), "may be thousands: read as decimals", cells)
+
+    def may_be_missing(self, bare: pl.DataFrame) -> None:
+        """Report cells of text that are words for a missing value: there they are a value as others are."""
+        short = pl.all().str.len_bytes() <= _LONGEST_MISSING
+        for name in _those(bare, pl.all().filter(short).str.to_lowercase().is_in(_RATHER_MISSING).any()):
+            cells = bare[name].filter(bare[name].str.to_lowercase().is_in(_RATHER_MISSING))
+            text = "with a word for a missing value: kept as a category; empty them if the value is missing"
+            self._find("kept_word", name, len(cells), text, cells)
 
     def _find(self, kind: str, name: str, count: int, text: str, cells: pl.Series) -> None:
         examples = tuple(str(value)[:40] for value in cells.unique(maintain_order=True).head(5))

@@ -5,7 +5,6 @@ Everything here is a guess with its reason, for the person to correct on the Dat
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
@@ -15,7 +14,7 @@ from hetcore.data.identity import as_ids
 from hetcore.data.spelling import respelled
 from hetcore.data.text import counted, listed
 from studio.readers import domain_tables
-from studio.readers.columns import looks_like_id
+from studio.readers.columns import LABEL_NAMES, looks_like_id, looks_like_label
 from studio.uploads import TABULAR, Upload
 
 __all__ = [
@@ -25,8 +24,6 @@ __all__ = [
 
 EACH = ""
 """The file of a `Label` where each table is a domain with its own labels."""
-_LABEL_COLUMNS = ("y", "label", "target", "class", "labels", "outcome", "rating", "category")
-_LABEL_WORD = re.compile(r"(?:^|[\W_])(label|target|class|outcome|rating|category)$", re.I)
 _FEW = 20
 """Different values at most of a last column that may be the label without being named so."""
 _ENDS = 0.9
@@ -226,7 +223,7 @@ def guess_label(uploads: Sequence[Upload], ids: Mapping[str, str]) -> Label | No
     tables = [upload for upload in uploads if upload.role in TABULAR]
     # The label of domains has one name in all tables.
     if shared := [column for column in domain_columns(uploads) if column not in ids.values()]:
-        named = [column for column in shared if column.strip().lower() in _LABEL_COLUMNS]
+        named = [column for column in shared if column.strip().lower() in LABEL_NAMES]
         return Label(EACH, (named or shared[-1:])[0])
     # A file of labels comes before a column that is merely called like one.
     for upload in sorted(tables, key=lambda upload: upload.role != "labels"):
@@ -260,8 +257,8 @@ def _filled(upload: Upload, ids: Mapping[str, str]) -> int:
 
 def _named_like_labels(columns: Sequence[str]) -> str | None:
     """Return the column that is called like a label, else the one whose last word is: "imdb_rating"."""
-    exact = [column for column in columns if column.strip().lower() in _LABEL_COLUMNS]
-    return next(iter(exact + [column for column in columns if _LABEL_WORD.search(column.strip())]), None)
+    exact = [column for column in columns if column.strip().lower() in LABEL_NAMES]
+    return next(iter(exact + [column for column in columns if looks_like_label(column)]), None)
 
 
 def _few_values(upload: Upload, ids: Mapping[str, str]) -> bool:

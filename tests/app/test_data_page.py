@@ -378,3 +378,6 @@ def test_a_list_of_ids_is_taken_for_a_graph_and_its_first_row_can_be_switched(pa
 def test_that_nothing_can_be_trained_is_reported_before_the_data_are_used(page):
     upload(page, people__csv=csv(person=IDS, height=[150.5 + i for i in range(40)]))
     assert any("nothing can be trained" in each.value for each in page.warning)
+    use(page)
+    assert any(each.value.startswith("Choose a label first") for each in page.caption)
+    assert not [each for each in page.get("page_link") if each.proto.label.startswith("Train on it")]

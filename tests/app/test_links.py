@@ -56,6 +56,22 @@ def test_a_slider_at_its_least_is_in_the_link():
     assert other.slider(key="l0").value == 0.0 and other.slider(key="known").value == 5
 
 
+def test_what_ifs_of_the_data_page_are_in_its_link_and_a_step_back_takes_back_the_last(monkeypatch):
+    monkeypatch.setattr(widgets_controls, "SETTLED", -1.0)
+    page = opened("1_Data.py", open="files")
+    assert address(page) == {"open": "files"}
+    page.button(key="what_if_apply").click().run()
+    one = address(page)
+    page.button(key="what_if_apply").click().run()
+    assert [each["op"] for each in json.loads(address(page)["whatif"])] == ["noise", "noise"]
+    assert opened("1_Data.py", **address(page)).session_state["operations"] == page.session_state["operations"]
+    for before, left in ((one, 1), ({"open": "files"}, 0)):
+        page.query_params.clear()
+        page.query_params.update(before)
+        page.run()
+        assert not page.exception and address(page) == before and len(page.session_state["operations"]) == left
+
+
 def test_a_step_back_in_the_browser_takes_back_what_was_moved_and_trained(monkeypatch):
     page = opened(data="planted", rounds="10")
     page.button(key="train").click().run()
@@ -263,6 +279,25 @@ def test_the_way_back_to_what_was_trained_sets_every_control_and_the_what_ifs():
     page.button(key="back").click().run()
     assert not page.exception and controls(page) == before and page.session_state["operations"] == []
     assert "back" not in [each.key for each in page.button]
+
+
+def test_a_control_moved_while_a_training_is_paused_is_reported_and_followed_when_pressed():
+    page = opened(data="planted")
+    page.button(key="stepwise").click().run()
+    run = page.session_state["live Consensus"].runs["Consensus"]
+    assert manager.manager().wait(run, ["paused"], PATIENCE).state == "paused"
+    assert page.run().button(key="train").disabled and "back" not in [each.key for each in page.button]
+    page.slider(key="l0").set_value(1.0).run()
+    words = " ".join(each.value for each in page.info)
+    assert "What goes on has other settings: λ0 0.3 → 1. Press Train to stop it" in words
+    page.button(key="back").click().run()
+    assert page.slider(key="l0").value == 0.3 and page.button(key="train").disabled
+    page.slider(key="l0").set_value(1.0).run()
+    page.button(key="train").click().run()
+    new = page.session_state["live Consensus"]
+    assert not page.exception and new.runs["Consensus"] != run and new.settings["Consensus"].params["lambda0"] == 1.0
+    assert manager.manager().wait(run, timeout=PATIENCE).state == "stopped"
+    manager.manager().stop(new.runs["Consensus"])
 
 
 def test_a_link_opens_a_lesson_at_its_first_step_and_another_page_has_its_own():

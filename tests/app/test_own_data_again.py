@@ -160,6 +160,35 @@ def test_kept_files_are_opened_again_and_forgotten_ones_are_gone_and_their_runs_
     assert "no longer kept" in app.button(key="reopen").help
 
 
+def test_a_reload_shows_on_the_files_page_what_the_data_in_use_were_made_with():
+    ids = [f"i{k:02d}" for k in range(40)]
+    people = pl.DataFrame({"id": ids, "age": [k * k % 11 for k in range(40)], "churned": ["yes", "no"] * 20,
+                           "spend": [k * 7 % 13 + 0.5 for k in range(40)]})  # fmt: skip
+    people = people.with_columns(twice=2 * pl.col("spend"))
+    calls = pl.DataFrame({"source": ids[:-1], "target": ids[1:], "weight": [1.0] * 39})
+    mixed = pl.DataFrame({"id": [each.upper() if k < 5 else each for k, each in enumerate(ids)], "debt": range(40)})
+    files = {"people.csv": people, "calls.csv": calls, "debts.csv": mixed}
+    owner = secrets.token_hex(8)
+    app = _opened(owner, "1_Data.py", open="files")
+    given = [(name, each.write_csv().encode(), "text/csv") for name, each in files.items()]
+    app.file_uploader[0].set_value(given).run()
+    app.selectbox(key="label file").set_value("people.csv").run()
+    app.selectbox(key="label of people.csv").set_value("spend").run()
+    app.selectbox(key="task people.csv spend").set_value("regression").run()
+    app.selectbox(key="lead calls.csv").set_value(True).run()
+    for button in ("Use this data", "Write ids and classes the same way", "Leave 1 column out and use the rest"):
+        next(each for each in app.button if each.label == button).click().run()
+    used = app.session_state["uploaded"].recipe
+    assert used["spelling"] == ["case"] and used["sources"][0]["drop"] == ["spend", "twice"]
+    again = _opened(owner, "1_Data.py", **_query(app))
+    assert not again.exception and again.get("tab_container")[0].proto.tab_container.default_tab_index == 1
+    choices = {box.key: box.value for box in app.selectbox}
+    assert {box.key: box.value for box in again.selectbox} == choices and choices["label of people.csv"] == "spend"
+    assert [each.value for each in again.multiselect] == [each.value for each in app.multiselect] != []
+    next(each for each in again.button if each.label == "Use this data").click().run()
+    assert not again.error and again.session_state["uploaded"].recipe == used
+
+
 def _uploading():
     import numpy as np
     import streamlit as st

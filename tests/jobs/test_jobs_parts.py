@@ -7,14 +7,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from datasets.planted.generator import make_heterogeneous
 from hetcore.errors import ParameterError
 from hetcore.events import RoundEnd
 from hetcore.player import Player
 from studio.jobs.fair_queue import FairQueue
-from studio.jobs.job import Job
+from studio.jobs.job import Job, TrainingTask
 from studio.jobs.manager import Manager
 from studio.jobs.packing import Packer
 from studio.jobs.worker import Worker
+from studio.jobs.worker_tasks import perform
 from studio.limits import GIB, from_environment
 from tests.jobs.running import LIMITS, STUBS, task
 from tests.jobs.studio_stubs import TinyData
@@ -30,6 +32,26 @@ def test_the_player_counts_steps_and_ignores_them_while_running():
     player.order("stop")
     assert player("third") is True
     assert sent == [("round", "first"), ("round", "second"), ("round", "third")]
+
+
+def test_seconds_of_a_training_are_those_that_it_was_not_paused(monkeypatch):
+    now, events = [0.0], []
+
+    def send(message):
+        if message[0] == "round":
+            events.append(message[1])
+            player.order("pause")
+        elif message[0] == "paused":
+            now[0] += 100.0
+            player.order("resume")
+
+    player = Player(send, paused=True)
+    monkeypatch.setattr("time.perf_counter", lambda: now[0])
+    data = make_heterogeneous(n=40, n_sources=1, n_features=2, n_graphs=0, seed=0)[0]
+    result = perform(TrainingTask("GBCRegressor", {"n_iterations": 3, "random_state": 0}, data), player)
+    assert player.waited == now[0] == 400.0
+    assert [event.seconds for event in events] == result.history["seconds"].to_list() == [0.0] * 3
+    assert result.seconds == 0.0
 
 
 def test_an_order_after_the_last_round_changes_nothing():

@@ -59,6 +59,24 @@ def test_ends_of_edges_are_found_beyond_the_first_rows_and_in_tables_that_each_h
     assert upload_schema.edge_lists([table("half.csv", ids[:3_000]), pairs]) == {}
 
 
+ROLES = [
+    ("id,x1,x2,label\n", ("a,1,2,yes\n", "b,1,2,no\n"), "table"),
+    ("id,f1,f2,stars\n", ("a,0.5,2.5,1\n", "b,1.5,0.5,2\n"), "table"),
+    ("x1,x2,weight\n", ("1.5,2,1\n", "2.5,2,1\n"), "table"),
+    ("f1,f2\n", ("1,2\n", "3,4\n"), "table"),
+    ("id,u,v,label\n", ("a,0.5,-0.5,yes\n", "b,1.5,0.5,no\n"), "table"),
+    ("user1,user2,since\n", ("7,8,2001\n", "7,9,2002\n", "8,9,2003\n"), "graph"),
+    ("film1,film2\n", ("a,b\n", "b,c\n"), "graph"),
+    ("id1,id2,label\n", ("1,2,x\n", "3,4,y\n"), "graph"),
+    ("source,target,class\n", ("1.0,2.0,x\n", "3.0,4.0,y\n"), "graph"),
+]
+
+
+@pytest.mark.parametrize("header, rows, role", ROLES, ids=[header.strip() for header, _, _ in ROLES])
+def test_two_columns_that_end_in_1_and_2_are_edges_by_what_the_table_holds(header, rows, role):
+    assert _read("data.csv", header + "".join(rows)).role == role
+
+
 def test_a_count_beside_whole_numbers_that_are_ids_is_no_edge():
     films = "film,length\n" + "".join(f"{i},{90 + i % 30}\n" for i in range(1, 60))
     prizes = "film,prizes\n" + "".join(f"{i},{1 + i % 9}\n" for i in range(1, 60))

@@ -31,3 +31,9 @@ def test_tables_are_not_all_left_out():
     parts = {name: pl.DataFrame({"id": [i for i, y in zip(IDS, Y) if y == name], "x": 0.5}) for name in ("yes", "no")}
     found = problems(HetData(parts, target=(IDS, Y)))
     assert len(found.soft) == 2 and found.tables == []
+
+
+def test_a_graph_of_other_ids_may_be_a_table():
+    graph = pl.DataFrame({"source": ["1", "2"], "target": ["2", "3"]})
+    (sentence,) = problems(HetData({"t": TABLE}, {"g": graph}, target=(IDS, Y))).hard
+    assert sentence.startswith("Graph 'g': no id in common") and "use it as a table" in sentence

@@ -114,6 +114,7 @@ FINDINGS = [
     (b"id,x\na,12345678901234567890\nb,2\n", "long_number", 1, ["12345678901234567890", "2"]),
     (b"id,x\na,NA\nb,2\nc,?\n", "missing_word", 2, [None, 2, None]),
     (b"id,x\na,nan\nb,2\n", "missing_word", 1, [None, 2.0]),
+    (b"id,x\na,red\nb,NA\nc,n/a\nd,none\n", "kept_word", 2, ["red", "NA", "n/a", "none"]),
     (b"id,x\na,1e400\nb,-inf\n", "infinite", 2, [float("inf"), float("-inf")]),
     (b'id,x\na,"1,234"\nb,"2,345"\n', "thousands", 2, ["1,234", "2,345"]),
     (b"id,x\n" + b"a,1\n" * 19 + b"a,one\n", "not_a_number", 1, ["1"] * 19 + ["one"]),

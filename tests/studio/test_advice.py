@@ -8,6 +8,7 @@ import datasets
 import hetcore as hc
 from studio.advice import advise, label_autocorrelation
 from studio.views.common.widgets import PAGES
+from studio.views.noise import settings as noise
 
 RNG = np.random.default_rng(0)
 
@@ -73,6 +74,14 @@ def test_data_speak_for_a_method(make, page, words):
 
 def test_data_without_labels_are_advised_too():
     assert advise(hc.HetData({"t": table(IDS), "u": table(IDS[:50])}, id_column="id")).page == "Consensus"
+
+
+@pytest.mark.parametrize("known, words", [(0, "no label: choose"), (3, "2% of 200 instances"), (19, "10% of 200")])
+def test_one_table_with_few_labels_is_not_sent_to_the_page_that_refuses_it(known, words):
+    target = labels(IDS[:known], RNG.normal(size=known)) if known else None
+    data = hc.HetData({"t": table(IDS)}, target=target, id_column="id")
+    found = advise(data)
+    assert noise.why_not("Table", data) and found.page == "Consensus" and words in found.text
 
 
 def test_labels_of_classes_correlate_over_links():

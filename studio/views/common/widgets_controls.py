@@ -69,7 +69,8 @@ def follow(page: str) -> None:
 def _went_back(written: Mapping[str, str]) -> bool:
     """Return whether the browser shows an address that a page had before, and nothing else was done."""
     earlier, now = st.session_state.setdefault(EARLIER, []), _without_view(written)
-    if now and now not in earlier:
+    # That of a page without controls is empty.
+    if session.WRITTEN in st.session_state and now not in earlier:
         st.session_state[EARLIER] = earlier = [*earlier, now][-MOST_ADDRESSES:]
     given = _without_view(st.query_params.to_dict())
     if given == now or given not in earlier or given.get("data") != now.get("data"):
@@ -304,7 +305,8 @@ def share() -> None:
         # The address is made from the state, for the browser's own may be a run behind.
         base = (st.context.url or "").partition("?")[0]
         st.code(state.address(base, address_values(), session.states()), language=None, wrap_lines=True)
-        presenter_link(base, address_values())
+        if st.session_state.get(NAMES):
+            presenter_link(base, address_values())
         if st.session_state.get("uploaded") is not None:
             st.caption("The link opens your uploaded data for you; anybody else needs the files.")
 

@@ -57,6 +57,7 @@ RUN = "run"
 NOT_KEPT = "This training is not kept here any more: press Train to make it again."
 OF_OTHER_DATA = "This training is of other data: press Train for one of these."
 WAIT = "Press Train to follow the controls."
+GOES_ON = "What goes on has other settings: {}. Press Train to stop it and follow the controls."
 Events = Mapping[str, Sequence[Any]]
 
 
@@ -226,7 +227,8 @@ class LiveTrainings:
             kept.screen = {key: value for key, value in values().items() if key != LESSON}, session.operations()
         busy = self.busy and kept.own
         seconds = self._estimate(settings, self._standing(settings)) if changed else None
-        lesson = self._buttons(seconds, disabled=not able or busy)
+        # Controls that were moved meanwhile may be followed at once.
+        lesson = self._buttons(seconds, disabled=not able or (busy and not changed))
         write(self._runs_written())
         ended = kept is not None and not self.busy
         results = {label: self.result(label) for label in self.runs} if ended else {}
@@ -234,12 +236,17 @@ class LiveTrainings:
             widgets_lessons.panel(lesson, widgets_lessons.facts_of(kept, self.events(), ended, results))
         if error:
             st.error(escape(error))
-        if changed and not busy:
-            changes = escape(progress.changes(kept.settings, settings))
-            st.info(f"What is shown was trained with other settings: {changes}. {WAIT}")
-            if kept.screen:
-                words = "Back to what was trained"
-                st.button(words, on_click=go_back, args=kept.screen, key="back", icon=":material/undo:")
+        if changed:
+            self._say_changed(kept, settings, busy)
+
+    def _say_changed(self, kept: _Kept, settings: Mapping[str, Setting], busy: bool) -> None:
+        """Say that what is shown has other settings than the controls, with the way back to those."""
+        changes = escape(progress.changes(kept.settings, settings))
+        ended = f"What is shown was trained with other settings: {changes}. {WAIT}"
+        st.info(GOES_ON.format(changes) if busy else ended)
+        if kept.screen:
+            words = "Back to what is trained" if busy else "Back to what was trained"
+            st.button(words, on_click=go_back, args=kept.screen, key="back", icon=":material/undo:")
 
     def _buttons(self, seconds: float | None, disabled: bool) -> Any:
         """Draw what starts trainings, `seconds` long where settings have changed; return the lesson chosen."""
@@ -259,7 +266,7 @@ class LiveTrainings:
         kept, busy = self._kept, self.busy and self._kept.own
         changed = kept is not None and kept.settings != settings
         standing = self._standing(settings) if changed else {}
-        asked = not busy and (pressed or st.session_state.pop("train_now", False))
+        asked = (changed or not busy) and (pressed or st.session_state.pop("train_now", False))
         quick = changed and kept.own and 0 < self._estimate(settings, standing) < INSTANT
         if not able or not (asked or quick):
             return ""

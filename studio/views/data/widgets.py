@@ -17,6 +17,7 @@ from studio.messages import explained
 from studio.readers.upload_problems import stray_edges
 from studio.runs import differences
 from studio.views.common.widgets import PAGES, chart, escape, number, show_table
+from studio.views.common.widgets_controls import share
 from studio.views.data.widgets_whole import sizes_of
 
 __all__ = ["in_use", "pictures", "what_if"]
@@ -41,10 +42,15 @@ def in_use() -> HetData:
     # An example's own are part of it, and stand among the findings.
     for sentence in () if now.example else _kept(data, "stray", lambda: stray_edges(data)):
         st.warning(escape(sentence))
-    # Of data by path only a consensus is trained on all rows.
-    page = "Consensus" if facts else _kept(data, "advice", lambda: advise(data)).page
-    file = next(path for path, name, _ in PAGES if name == page)
-    st.page_link(file, label=f"Train on it: {page}", icon=":material/arrow_forward:")
+    with st.container(horizontal=True, vertical_alignment="center"):
+        if labels:
+            # Of data by path only a consensus is trained on all rows.
+            page = "Consensus" if facts else _kept(data, "advice", lambda: advise(data)).page
+            file = next(path for path, name, _ in PAGES if name == page)
+            st.page_link(file, label=f"Train on it: {page}", icon=":material/arrow_forward:", width="content")
+        else:
+            st.caption("Choose a label first: without one nothing can be trained.", width="content")
+        share()
     return data
 
 

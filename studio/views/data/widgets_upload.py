@@ -25,6 +25,8 @@ from studio.readers.upload_problems import Problems
 from studio.readers.upload_schema import Label
 from studio.uploads import ROLES, TABULAR, Upload, file_name, read
 from studio.views.common.widgets import escape
+from studio.views.data import choices
+from studio.views.data.choices import NO_LABELS
 
 __all__ = ["EMPTIED", "upload_panel"]
 
@@ -35,7 +37,6 @@ SHOWN_COLUMNS = 30
 MOST_SHEETS = 6
 ROLE_WORDS = {"table": "a table", "graph": "a graph", "labels": "labels only", "images": "images"}
 TASK_WORDS = {"classification": "classes", "regression": "numbers"}
-NO_LABELS = "no labels"
 FILES = {NO_LABELS: NO_LABELS, upload_schema.EACH: "each table: its own rows and labels"}
 NUMBERED = "row numbers"
 FIRST_ROW = {True: "names of columns", False: "data"}
@@ -45,6 +46,7 @@ LEAD = {False: "both ways", True: "one way, from source to target"}
 
 def upload_panel() -> None:
     """Take files, let the person correct what was guessed, and use them."""
+    _recall()
     _take_files()
     for sentence in st.session_state.get("refused", {}).values():
         st.error(escape(sentence))
@@ -56,6 +58,22 @@ def upload_panel() -> None:
         st.caption("One row an instance, one column its id: the same ids in every table. A graph is a list of edges.")
         return
     _alignment(uploads)
+
+
+def _recall() -> None:
+    """Choose again what data that came back were made with: a session that begins knows nothing of it."""
+    now = session.current()
+    back = st.session_state.pop(session.CAME_BACK, False)
+    if not back or now.files != session.files_in_hand():
+        return
+    found = choices.made(now.recipe, now.files)
+    for name, values in (("chosen", found.chosen), ("kind_log", found.kinds), ("left_out", found.left_out)):
+        st.session_state.setdefault(name, {}).update(values)
+    st.session_state["spelling_log"] = found.spelling
+    # Drawn anew from what was chosen.
+    for key in found.kinds:
+        st.session_state.pop(key, None)
+    st.session_state["kind_bases"] = {}
 
 
 def _take_files() -> None:
@@ -267,7 +285,7 @@ def _preview(upload: Upload) -> None:
 
 def _kinds(upload: Upload) -> None:
     """Show each column's kind, to be changed: a base that stays and a log of what differs from the guess."""
-    key, bases = f"kinds {upload.name} {upload.digest[:12]}", st.session_state.setdefault("kind_bases", {})
+    key, bases = choices.kinds_key(upload.name, upload.digest), st.session_state.setdefault("kind_bases", {})
     log = st.session_state.setdefault("kind_log", {})
     if key not in st.session_state or key not in bases:
         changed = log.get(key, {})
@@ -284,7 +302,7 @@ def _kinds(upload: Upload) -> None:
 
 def _kinds_changed(uploads: Sequence[Upload]) -> dict[str, dict[str, str]]:
     log = st.session_state.get("kind_log", {})
-    return {upload.name: log.get(f"kinds {upload.name} {upload.digest[:12]}", {}) for upload in uploads}
+    return {upload.name: log.get(choices.kinds_key(upload.name, upload.digest), {}) for upload in uploads}
 
 
 def _alignment(uploads: Sequence[Upload]) -> None:
