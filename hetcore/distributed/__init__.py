@@ -139,11 +139,11 @@ def fit(
         with model._fitting(callbacks), client.as_current():
             _fit_factors(model, data, y, client, callbacks)
         return model
+    if shard_rows is not None and not (model.as_printed and isinstance(shard_rows, int) and shard_rows >= 1):
+        rule = "a whole number of at least 1, and of a model with as_printed=True"
+        raise ParameterError(f"shard_rows={shard_rows!r} must be {rule}: leave it out, or set as_printed=True.")
     with model._fitting(callbacks), client.as_current():
         model.set_params(schedule="parallel")._check_parameters()
-        if shard_rows is not None and not (model.as_printed and isinstance(shard_rows, int) and shard_rows >= 1):
-            rule = "a whole number of at least 1, and of a model with as_printed=True"
-            raise ParameterError(f"shard_rows={shard_rows!r} must be {rule}: leave it out, or set as_printed=True.")
         problem = model._problem(data, y, eval_y)
         if model.as_printed and shard_rows is None:
             shard_rows = rows_that_fit(client, data, problem.scale.n_outputs)
