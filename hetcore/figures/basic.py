@@ -36,7 +36,9 @@ def style(place: int) -> dict[str, Any]:
     i = place % len(COLOURS)
     # The dash moves on with each turn of the colours, so that equal colours differ by it.
     turn = (place // len(COLOURS) + place) % len(DASHES)
-    return {"colour": COLOURS[i], "dash": DASHES[turn], "marker": MARKERS[place % len(MARKERS)]}
+    # So does the marker, five places on, where a hue of the first five comes again in another shade.
+    marker = (place + place // len(MARKERS)) % len(MARKERS)
+    return {"colour": COLOURS[i], "dash": DASHES[turn], "marker": MARKERS[marker]}
 
 
 def _layout(x: str, y: str, height: int = 320, **more: Any) -> dict[str, Any]:
