@@ -55,7 +55,7 @@ def test_every_colour_stands_out_from_a_white_and_from_a_dark_page(page):
         assert (high + 0.05) / (low + 0.05) >= 3, colour
 
 
-def test_ten_classes_of_one_figure_are_told_apart_by_marker_where_hues_are_near():
+def test_classes_whose_hues_are_near_have_other_markers():
     looks = [basic.style(place) for place in range(10)]
     assert all(looks[k]["marker"] != looks[k + 5]["marker"] for k in range(5))
     assert len({(each["colour"], each["marker"]) for each in map(basic.style, range(20))}) == 20
