@@ -24,6 +24,8 @@ COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#6F55E8", "#4477AA", "#C
 DASHES = ("solid", "dash", "dot", "dashdot", "longdash")
 MARKERS = ("circle", "square", "diamond", "triangle-up", "x")
 MOST_POINTS = 500
+FAR = 1e9
+"""From here on a power of ten is easier to read than Plotly's letter for thousands of millions."""
 EARLIER = "the training before"
 """In a legend, of the pale lines."""
 CONFIG = {"displaylogo": False, "showSendToCloud": False, "responsive": True}
@@ -54,6 +56,12 @@ def _layout(x: str, y: str, height: int = 320, **more: Any) -> dict[str, Any]:
         "plot_bgcolor": "rgba(0,0,0,0)",
         "hovermode": "x unified",
     } | more
+
+
+def _far(axis: dict[str, Any], values: np.ndarray) -> None:
+    """Write very large numbers of an axis as powers of ten, as the words of a page do."""
+    if np.abs(values[np.isfinite(values)]).max(initial=0.0) >= FAR:
+        axis |= {"tickformat": ".3~g"}
 
 
 def _thin(values: np.ndarray) -> np.ndarray:
@@ -101,7 +109,9 @@ def lines(
         look = style(order.index(name) if name in order else len(order))
         line = {"color": look["colour"], "width": 2, "dash": "dash" if name in set(dashed) else "solid"}
         traces.append(_line(x, y, name, line) | {"marker": {"symbol": look["marker"], "size": 5}})
-    return {"data": traces, "layout": _layout(x_title, y_title)}
+    layout = _layout(x_title, y_title)
+    _far(layout["yaxis"], np.concatenate([np.zeros(0), *(trace["y"] for trace in traces)]))
+    return {"data": traces, "layout": layout}
 
 
 def _line(x: Sequence[float], y: Sequence[float], name: str, line: dict[str, Any]) -> dict[str, Any]:
@@ -197,6 +207,7 @@ def bars(values: Mapping[str, float], title: str, order: Sequence[str] = (), hor
     if horizontal:
         # As categories, for names such as "2019" would be numbers on an axis.
         layout["yaxis"] |= {"autorange": "reversed", "type": "category"}
+        _far(layout["xaxis"], np.array(sizes, float))
     return {"data": [bar], "layout": layout}
 
 
@@ -277,7 +288,9 @@ def labels(data: HetData) -> Figure:
     # As many bars as the root of the rows, within what one can see.
     counts, edges = np.histogram(known.astype(float), bins=min(40, max(5, int(np.sqrt(max(len(known), 1))))))
     trace = {"type": "bar", "x": (edges[1:] + edges[:-1]) / 2, "y": counts, "marker": {"color": COLOURS[0]}}
-    return {"data": [trace], "layout": _layout("label", "instances", 260, bargap=0.05, showlegend=False)}
+    layout = _layout("label", "instances", 260, bargap=0.05, showlegend=False)
+    _far(layout["xaxis"], edges)
+    return {"data": [trace], "layout": layout}
 
 
 def degrees(data: HetData, name: str) -> Figure:

@@ -59,3 +59,10 @@ def test_classes_whose_hues_are_near_have_other_markers():
     looks = [basic.style(place) for place in range(10)]
     assert all(looks[k]["marker"] != looks[k + 5]["marker"] for k in range(5))
     assert len({(each["colour"], each["marker"]) for each in map(basic.style, range(20))}) == 20
+
+
+def test_very_large_numbers_are_powers_of_ten_on_every_axis():
+    drawn = lambda size: basic.lines([1, 2], {"a": [0.0, -size]}, "round", "RMSE")["layout"]["yaxis"]  # noqa: E731
+    assert drawn(3e11)["tickformat"] == ".3~g" and "tickformat" not in drawn(3e8) and "tickformat" not in drawn(np.nan)
+    assert basic.bars({"a": 3e11}, "adds")["layout"]["xaxis"]["tickformat"] == ".3~g"
+    assert "tickformat" not in basic.bars({}, "adds")["layout"]["xaxis"]

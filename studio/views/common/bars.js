@@ -15,7 +15,9 @@ class Bars {
     const names = data[0]?.y ?? [], longest = Math.max(0, ...names.map((name) => name.length)), row = (BAR * em) / 12;
     const room = Math.min(NAMES * width, 0.55 * em * longest + em), bottom = row * names.length;
     const height = this.height(names.length, em);
-    this.x = new Axis({ low, high }, room, width - 4 * em);
+    // room for what is written behind a bar: one that ends at its right end, or below zero, is named beyond it
+    const told = [low, high, ...(data[0]?.x ?? [])].map((value) => 0.6 * em * shown(value).length + 6);
+    this.x = new Axis({ low, high }, room, width - Math.max(4 * em, ...(data.length > 1 ? [] : told)));
     this.svg.setAttribute("height", height);
     this.svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
     const marks = this.x.marks(Math.max(Math.round((width - room) / 90), 2));
