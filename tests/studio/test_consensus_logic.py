@@ -44,6 +44,8 @@ def test_a_lambda_is_reported_with_the_loss_that_chose_it():
     assert words.why(detail)[0].endswith("the left-out loss is 0.5 with it, and about the same without.")
     detail = {"choices": {"lambda0": 0.0}, "paths": {"lambda0": [(0.0, 0.5), (0.3, 0.7), (1.0, 0.6)]}}
     assert words.why(detail) == ["λ0 = 0, chosen out of fold: the left-out loss is 0.5, and 0.6 at 1."]
+    detail["paths"]["lambda0"][2] = (1.0, 0.5001)
+    assert words.why(detail)[0].endswith("the left-out loss is 0.5, and about the same at 1.")
     assert words.why({"choices": {"lambda0": 0.3}}) == []
     detail = {"choices": {"lambda1": 3.0}, "paths": {"lambda1": [(0.0, 0.5), (3.0, 0.4)]}}
     assert words.why(detail)[0].startswith("λ1 = 3, the largest that was tried, chosen out of fold: ")
@@ -69,6 +71,10 @@ def test_the_chosen_lambda_is_marked_on_its_path():
     detail = {"choices": {"lambda1": 1.0}, "paths": {"lambda1": [(0.0, 0.5), (0.3, 0.4), (1.0, 0.3)]}}
     line, star = words.path_figure(detail, "lambda1")["data"]
     assert list(line["y"]) == [0.5, 0.4, 0.3] and star["x"] == [2.0] and star["y"] == [0.3]
+    assert "range" not in words.path_figure(detail, "lambda1")["layout"]["yaxis"]
+    detail["paths"]["lambda1"] = [(0.0, 0.5), (0.3, 0.5), (1.0, 0.5001)]  # a part of a thousand is no mountain
+    low, high = words.path_figure(detail, "lambda1")["layout"]["yaxis"]["range"]
+    assert low < 0.498 and high > 0.502
 
 
 def test_a_view_has_one_colour_in_bars_and_lines():

@@ -28,6 +28,10 @@ VIEWS = (
     "**Labels of** a graph: those of linked rows. **Smoothed over** a graph: averages over linked rows. **Linear**: by "
     "weighted sums; **kernel**: by alikeness; **trees**: by questions."
 )
+ALIKE = 0.0005
+"""Part of a loss below which a difference is none to speak of."""
+LEAST_RANGE = 0.01
+"""Part of a loss that the axis of a path spans at least, or rounding would look like a mountain."""
 FEW = 100
 """Held-out labels below which it is said how far their error may lie off."""
 HIDING = ("labels", "hide_labels", "forget_labels")
@@ -52,11 +56,13 @@ def _because(symbol: str, path: Sequence[Sequence[float]], chosen: float) -> str
     if chosen == 0:
         # The best of the others, so that what was not chosen is seen too.
         other = min((value for value in losses if value > 0), key=lambda value: losses[value])
-        return f"{symbol} = 0, chosen out of fold: the left-out loss is {at:.3g}, and {losses[other]:.3g} at {other:g}."
+        # Equal as shown, or nearly: nobody would see why it was chosen.
+        alike = f"{losses[other]:.3g}" == f"{at:.3g}" or losses[other] < (1 + ALIKE) * at
+        there = "about the same" if alike else f"{losses[other]:.3g}"
+        return f"{symbol} = 0, chosen out of fold: the left-out loss is {at:.3g}, and {there} at {other:g}."
     less = 100 * (1 - at / without) if without > 0 else float("nan")
-    # Less than a twentieth of a per cent is no gain to speak of.
     edge = ", the largest that was tried" if chosen == max(losses) else ""
-    gain = f", {less:.1f}% less than without" if less >= 0.05 else ", and about the same without"
+    gain = f", {less:.1f}% less than without" if less >= 100 * ALIKE else ", and about the same without"
     return f"{symbol} = {chosen:g}{edge}, chosen out of fold: the left-out loss is {at:.3g} with it{gain}."
 
 
@@ -92,6 +98,9 @@ def path_figure(detail: Mapping[str, Any], name: str) -> dict[str, Any]:
     mark = {"symbol": "star", "size": 14, "color": basic.COLOURS[1]}
     star = {"type": "scatter", "mode": "markers", "name": "chosen", "x": [places[chosen]], "y": [losses[chosen]]}
     drawn["data"].append(star | {"marker": mark})
+    middle, half = (max(losses) + min(losses)) / 2, LEAST_RANGE / 2 * max(map(abs, losses))
+    if max(losses) - min(losses) < 2 * half:
+        drawn["layout"]["yaxis"] |= {"range": [middle - half, middle + half]}
     drawn["layout"]["xaxis"] |= {"tickvals": places.tolist(), "ticktext": [f"{value:g}" for value in values]}
     return drawn
 
