@@ -28,7 +28,7 @@ WORST_FIRST = "Those predicted worst come first; type to search."
 """Of a list in the order of `wrong_first`."""
 LAST = "of the last round"
 """Begins the key of what is of the last round, which the page's style says while another is shown."""
-PART = "Its weight among the sources, as the chart of weights draws it."
+PART = "Its weight among the tables, as the chart of weights draws it; graphs have a chart of their own."
 
 
 def figures_of(
@@ -122,7 +122,9 @@ def headline(events: Sequence[Any], before: Sequence[Any] = (), without: tuple[s
         if without is not None:
             st.metric(f"Without: {without[0]}", number(without[1], name), width="content")
         st.metric("Round", f"{last.index + 1} of {last.total}", width="content")
-        st.metric("Most weight", f"{escape(heavy)} · {weight:.2f}", width="content", help=PART)
+        # A graph may have more than any table.
+        title = "Most weight among tables" if last.graph_weights else "Most weight"
+        st.metric(title, f"{escape(heavy)} · {weight:.2f}", width="content", help=PART)
         st.metric("Seconds", f"{last.seconds:.1f}", width="content")
 
 
