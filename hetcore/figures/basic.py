@@ -257,6 +257,8 @@ def coverage(data: HetData, most: int = 400) -> Figure:
     }  # fmt: skip
     layout = _layout("instances, per cent", "", hovermode="closest")
     layout["height"] = 34 * len(data.source_names) + 90
+    layout["xaxis"] |= {"range": [0, 100], "dtick": 20}
+    layout["yaxis"] |= {"autorange": "reversed"}
     return {"data": [trace], "layout": layout}
 
 
@@ -272,9 +274,9 @@ def overlap(data: HetData, most: int = 12) -> Figure:
 
 def _combination(names: np.ndarray, has: np.ndarray) -> str:
     if has.all():
-        return "all sources"
+        return "all"
     if not has.any():
-        return "no source"
+        return "none"
     # Whichever says it in fewer names.
     return " + ".join(names[has]) if has.sum() <= (~has).sum() else "all but " + ", ".join(names[~has])
 
