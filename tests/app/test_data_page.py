@@ -316,7 +316,7 @@ def test_a_few_edges_to_unknown_ids_are_counted_and_many_are_asked_about(page, u
     assert (message in words) == used
 
 
-def test_a_refusal_ends_when_the_other_files_are_in_use(page):
+def test_an_error_of_a_file_ends_when_the_others_are_in_use(page):
     upload(page, people__csv=TABLE, marks__csv=MARKS, more__csv=b"")
     assert len(errors(page)) == 1
     assert errors(use(page)) == [] and in_use(page) == "In use: Your data"
