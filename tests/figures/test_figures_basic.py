@@ -66,3 +66,9 @@ def test_very_large_numbers_are_powers_of_ten_on_every_axis():
     assert drawn(3e11)["tickformat"] == ".3~g" and "tickformat" not in drawn(3e8) and "tickformat" not in drawn(np.nan)
     assert basic.bars({"a": 3e11}, "adds")["layout"]["xaxis"]["tickformat"] == ".3~g"
     assert "tickformat" not in basic.bars({}, "adds")["layout"]["xaxis"]
+
+
+def test_coverage_is_of_all_instances_from_the_first_table_down():
+    layout = basic.coverage(_data(0))["layout"]
+    assert layout["xaxis"]["range"] == [0, 100] and layout["yaxis"]["autorange"] == "reversed"
+    assert basic.overlap(_data(0))["data"][0]["y"] == ["all"]
