@@ -257,7 +257,9 @@ def coverage(data: HetData, most: int = 400) -> Figure:
     }  # fmt: skip
     layout = _layout("instances, per cent", "", hovermode="closest")
     layout["height"] = 34 * len(data.source_names) + 90
-    layout["xaxis"] |= {"range": [0, 100], "dtick": 20}
+    # With room for the last number, which stands below the end of the axis.
+    layout["xaxis"] |= {"range": [0, 100], "dtick": 20, "ticklabeloverflow": "allow"}
+    layout["margin"] |= {"r": 16}
     layout["yaxis"] |= {"autorange": "reversed"}
     return {"data": [trace], "layout": layout}
 
