@@ -61,7 +61,7 @@ def _layout(x: str, y: str, height: int = 320, **more: Any) -> dict[str, Any]:
 def _far(axis: dict[str, Any], values: np.ndarray) -> None:
     """Write very large numbers of an axis as powers of ten, as the words of a page do."""
     if np.abs(values[np.isfinite(values)]).max(initial=0.0) >= FAR:
-        axis |= {"tickformat": ".3~g"}
+        axis |= {"tickformat": ".6~g"}
 
 
 def _thin(values: np.ndarray) -> np.ndarray:

@@ -63,8 +63,8 @@ def test_classes_whose_hues_are_near_have_other_markers():
 
 def test_very_large_numbers_are_powers_of_ten_on_every_axis():
     drawn = lambda size: basic.lines([1, 2], {"a": [0.0, -size]}, "round", "RMSE")["layout"]["yaxis"]  # noqa: E731
-    assert drawn(3e11)["tickformat"] == ".3~g" and "tickformat" not in drawn(3e8) and "tickformat" not in drawn(np.nan)
-    assert basic.bars({"a": 3e11}, "adds")["layout"]["xaxis"]["tickformat"] == ".3~g"
+    assert drawn(3e11)["tickformat"] == ".6~g" and "tickformat" not in drawn(3e8) and "tickformat" not in drawn(np.nan)
+    assert basic.bars({"a": 3e11}, "adds")["layout"]["xaxis"]["tickformat"] == ".6~g"
     assert "tickformat" not in basic.bars({}, "adds")["layout"]["xaxis"]
 
 
