@@ -4,7 +4,8 @@ const BAR = 26, NAMES = 0.38;  // pixels for a name in letters of twelve, and th
 
 const SHADES = { "/": 0.65, x: 0.4, ".": 0.25 };  // of bars of one colour, by the pattern that Plotly draws
 
-const shade = (marker) => SHADES[marker?.pattern?.shape] ?? 1;
+// With an edge of the whole colour, which stands out from a dark page too.
+const shaded = (fill, marker) => ({ fill, stroke: fill, "fill-opacity": SHADES[marker?.pattern?.shape] ?? 1 });
 
 class Bars {
   constructor() {
@@ -38,7 +39,7 @@ class Bars {
     this.told = data.length > 1 ? [] : names.map((_, k) => words("", { y: (k + 0.62) * row }));
     this.parts = data.map((trace) => names.map((name, k) => {
       const colour = [trace.marker?.color].flat(), fill = colour[k % colour.length];
-      const bar = draw("rect", { y: (k + 0.12) * row, height: 0.76 * row, fill, opacity: shade(trace.marker) });
+      const bar = draw("rect", { y: (k + 0.12) * row, height: 0.76 * row, ...shaded(fill, trace.marker) });
       bar.append(titled(`${data.length > 1 ? `${trace.name}: ` : ""}${shown(trace.x[k])}`));
       return bar;
     }));
@@ -65,7 +66,7 @@ class Bars {
 
   entry({ name, marker }) {
     const mark = draw("svg", { width: 24, height: 10, "aria-hidden": "true" }), label = make("span", { class: "name", title: name });
-    mark.append(draw("rect", { x: 6, width: 12, height: 10, fill: marker.color, opacity: shade(marker) }));
+    mark.append(draw("rect", { x: 6, width: 12, height: 10, ...shaded(marker.color, marker) }));
     label.textContent = name;
     return make("li", {}, mark, label);
   }
