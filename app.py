@@ -81,7 +81,7 @@ def loaded(data: Any) -> str:
     if data.target_kind is None:
         note = "nothing to predict yet: choose a label on the Data page"
     elif data.target_kind == "classification":
-        names = f"{escape(data.classes[0])} to {escape(data.classes[-1])}"
+        names = f"{escape(data.classes[0])} {'or' if len(data.classes) == 2 else 'to'} {escape(data.classes[-1])}"
         note = f"to predict one of {len(data.classes)} classes ({names})"
     else:
         note = f"to predict a number between {data.y[data.labelled].min():.4g} and {data.y[data.labelled].max():.4g}"
@@ -151,7 +151,8 @@ def last_runs() -> None:
         return
     # A few, for the page of runs has them all.
     show_table(table.table(runs[:5]), key="last_runs", alt="The newest runs")
-    st.page_link(RUNS, label=f"All {counted(len(runs), 'run')}", icon=":material/arrow_forward:")
+    text = f"All {counted(len(runs), 'run')}" if len(runs) > 1 else "See it in Runs"
+    st.page_link(RUNS, label=text, icon=":material/arrow_forward:")
 
 
 if __name__ == "__main__":

@@ -232,7 +232,8 @@ with bar:
     live.controls({PAGE: chosen}, able)
 with main:
     if not live.runs:
-        st.info("Press Train: the curves and the weight of each source move while it trains.")
+        if able:
+            st.info("Press Train: the curves and the weight of each source move while it trains.")
         widgets.explain()
     else:
         # At once and in the background, so that it is there when the training has ended.

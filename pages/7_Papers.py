@@ -15,17 +15,25 @@ owner = session.owner()
 names_of = catalog.by_paper()
 
 
+def chosen() -> None:
+    """Say no longer what the address asked for in vain."""
+    session.note("part", "")
+
+
 def choose() -> str:
     """Draw the choice of a paper and of one of its figures and tables; it is in the URL."""
-    # In the address, so that a link leads to one figure; a name that is not known counts for nothing.
+    # In the address, so that a link leads to one figure.
     asked = st.query_params.get("part")
     first = asked if asked in experiments.names() else catalog.first()
+    if asked is not None and asked != first:
+        text = "There is no figure or table of the name in the address: the first is shown, choose another."
+        session.note("part", text)
     papers_there = list(names_of)
     left, right = st.columns([1, 2])
     with left:
         paper = st.selectbox(
             "Paper", papers_there, papers_there.index(catalog.paper_of(first)), format_func=catalog.short,
-            help="Five lines of research on boosting for heterogeneous data.",
+            on_change=chosen, help="Five lines of research on boosting for heterogeneous data.",
         )  # fmt: skip
     parts = names_of[paper]
     with right:
@@ -36,6 +44,7 @@ def choose() -> str:
             parts,
             place,
             format_func=catalog.titled,
+            on_change=chosen,
             help="What the paper shows; run it on this machine.",
         )
     st.query_params["part"] = name

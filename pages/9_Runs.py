@@ -222,7 +222,7 @@ def everything(run: Run, owner: str) -> None:
 def numbered(runs: Sequence[Run]) -> dict[str, str]:
     """Return a short name for each run id, told apart by numbers."""
     # Numbered, for several runs may have one name, and legends would merge them.
-    return {run.id: f"{place}. {table.short(run, SHORT)}" for place, run in enumerate(runs, 1)}
+    return {run.id: f"{place}. {name}" for place, (run, name) in enumerate(zip(runs, table.apart(runs, SHORT)), 1)}
 
 
 def compare(runs: Sequence[Run]) -> None:

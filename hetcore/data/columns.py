@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 import sys
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -260,7 +260,7 @@ class ColumnFacts:
         self._unusable: list[Finding] = []
         self._infinite: dict[str, int] = {}
         self._empty: dict[str, int] = {}
-        self._coarse: dict[str, tuple[int, Any]] = {}
+        self._coarse: dict[str, _Coarse] = {}
         self._values = ValueFacts()
 
     def take(self, block: pl.DataFrame) -> pl.DataFrame:
@@ -429,8 +429,16 @@ def _value_findings(missing: dict[str, int], constant: list[str], n_rows: int) -
     return findings
 
 
-def _coarse(frame: pl.DataFrame) -> dict[str, tuple[int, Any]]:
-    """Return columns of numbers that fall together as 32-bit floats: how many do, and the least of all.
+class _Coarse(NamedTuple):
+    """How many numbers of a column fall together, the least of all, and whether all are next to nothing."""
+
+    count: int
+    least: Any
+    tiny: bool
+
+
+def _coarse(frame: pl.DataFrame) -> dict[str, _Coarse]:
+    """Return columns of numbers that fall together as 32-bit floats.
 
     Looked at are columns that spread less than a thousandth of their size, or are smaller than any such float.
     """
@@ -444,17 +452,20 @@ def _coarse(frame: pl.DataFrame) -> dict[str, tuple[int, Any]]:
         if not top or (span >= top * COARSE and top > TINY):
             continue
         values = frame[name].cast(pl.Float64).drop_nulls().unique()
-        lost[name] = len(values) - values.cast(pl.Float32).n_unique(), frame[name].min()
-    return {name: each for name, each in lost.items() if each[0]}
+        lost[name] = _Coarse(len(values) - values.cast(pl.Float32).n_unique(), frame[name].min(), top <= TINY)
+    return {name: each for name, each in lost.items() if each.count}
 
 
-def _coarse_finding(lost: dict[str, tuple[int, Any]]) -> list[Finding]:
+def _coarse_finding(lost: dict[str, _Coarse]) -> list[Finding]:
     """Report numbers that fall together as 32-bit floats, which methods learn from: seconds since 1970, say."""
     if not lost:
         return []
-    total, where, first = sum(count for count, _ in lost.values()), counted(len(lost), "column"), next(iter(lost))
+    total, where = sum(each.count for each in lost.values()), counted(len(lost), "column")
+    tiny, far = ([name for name, each in lost.items() if each.tiny == which] for which in (True, False))
+    cures = [f"subtract the least value, such as {lost[name].least!r} of {quoted(name)}" for name in far[:1]]
+    cures += [f"multiply what is next to nothing by a constant, as the numbers of {quoted(name)}" for name in tiny[:1]]
     message = (
         f"{counted(total, 'value')} in {where} fall together with others as 32-bit numbers, "
-        f"which methods learn from: subtract the least value, such as {lost[first][1]!r} of {quoted(first)}"
+        f"which methods learn from: {'; '.join(cures)}"
     )
     return [Finding("coarse_number", "", total, message, tuple(lost))]

@@ -24,6 +24,8 @@ COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#6F55E8", "#4477AA", "#C
 DASHES = ("solid", "dash", "dot", "dashdot", "longdash")
 MARKERS = ("circle", "square", "diamond", "triangle-up", "x")
 MOST_POINTS = 500
+FAR = 1e9
+"""From here on a power of ten is easier to read than Plotly's letter for thousands of millions."""
 EARLIER = "the training before"
 """In a legend, of the pale lines."""
 CONFIG = {"displaylogo": False, "showSendToCloud": False, "responsive": True}
@@ -36,7 +38,9 @@ def style(place: int) -> dict[str, Any]:
     i = place % len(COLOURS)
     # The dash moves on with each turn of the colours, so that equal colours differ by it.
     turn = (place // len(COLOURS) + place) % len(DASHES)
-    return {"colour": COLOURS[i], "dash": DASHES[turn], "marker": MARKERS[place % len(MARKERS)]}
+    # So does the marker, five places on, where a hue of the first five comes again in another shade.
+    marker = (place + place // len(MARKERS)) % len(MARKERS)
+    return {"colour": COLOURS[i], "dash": DASHES[turn], "marker": MARKERS[marker]}
 
 
 def _layout(x: str, y: str, height: int = 320, **more: Any) -> dict[str, Any]:
@@ -52,6 +56,12 @@ def _layout(x: str, y: str, height: int = 320, **more: Any) -> dict[str, Any]:
         "plot_bgcolor": "rgba(0,0,0,0)",
         "hovermode": "x unified",
     } | more
+
+
+def _far(axis: dict[str, Any], values: np.ndarray) -> None:
+    """Write very large numbers of an axis as powers of ten, as the words of a page do."""
+    if np.abs(values[np.isfinite(values)]).max(initial=0.0) >= FAR:
+        axis |= {"tickformat": ".6~g"}
 
 
 def _thin(values: np.ndarray) -> np.ndarray:
@@ -99,7 +109,9 @@ def lines(
         look = style(order.index(name) if name in order else len(order))
         line = {"color": look["colour"], "width": 2, "dash": "dash" if name in set(dashed) else "solid"}
         traces.append(_line(x, y, name, line) | {"marker": {"symbol": look["marker"], "size": 5}})
-    return {"data": traces, "layout": _layout(x_title, y_title)}
+    layout = _layout(x_title, y_title)
+    _far(layout["yaxis"], np.concatenate([np.zeros(0), *(trace["y"] for trace in traces)]))
+    return {"data": traces, "layout": layout}
 
 
 def _line(x: Sequence[float], y: Sequence[float], name: str, line: dict[str, Any]) -> dict[str, Any]:
@@ -195,6 +207,7 @@ def bars(values: Mapping[str, float], title: str, order: Sequence[str] = (), hor
     if horizontal:
         # As categories, for names such as "2019" would be numbers on an axis.
         layout["yaxis"] |= {"autorange": "reversed", "type": "category"}
+        _far(layout["xaxis"], np.array(sizes, float))
     return {"data": [bar], "layout": layout}
 
 
@@ -244,6 +257,10 @@ def coverage(data: HetData, most: int = 400) -> Figure:
     }  # fmt: skip
     layout = _layout("instances, per cent", "", hovermode="closest")
     layout["height"] = 34 * len(data.source_names) + 90
+    # With room for the last number, which stands below the end of the axis.
+    layout["xaxis"] |= {"range": [0, 100], "dtick": 20, "ticklabeloverflow": "allow"}
+    layout["margin"] |= {"r": 16}
+    layout["yaxis"] |= {"autorange": "reversed"}
     return {"data": [trace], "layout": layout}
 
 
@@ -259,9 +276,9 @@ def overlap(data: HetData, most: int = 12) -> Figure:
 
 def _combination(names: np.ndarray, has: np.ndarray) -> str:
     if has.all():
-        return "all sources"
+        return "all"
     if not has.any():
-        return "no source"
+        return "none"
     # Whichever says it in fewer names.
     return " + ".join(names[has]) if has.sum() <= (~has).sum() else "all but " + ", ".join(names[~has])
 
@@ -275,7 +292,9 @@ def labels(data: HetData) -> Figure:
     # As many bars as the root of the rows, within what one can see.
     counts, edges = np.histogram(known.astype(float), bins=min(40, max(5, int(np.sqrt(max(len(known), 1))))))
     trace = {"type": "bar", "x": (edges[1:] + edges[:-1]) / 2, "y": counts, "marker": {"color": COLOURS[0]}}
-    return {"data": [trace], "layout": _layout("label", "instances", 260, bargap=0.05, showlegend=False)}
+    layout = _layout("label", "instances", 260, bargap=0.05, showlegend=False)
+    _far(layout["xaxis"], edges)
+    return {"data": [trace], "layout": layout}
 
 
 def degrees(data: HetData, name: str) -> Figure:

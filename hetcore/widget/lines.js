@@ -82,7 +82,7 @@ class Axis {
     if (this.ticks) return this.ticks.filter(([value]) => value >= this.low - slack && value <= this.high + slack);
     const found = this.log ? powers(this.low, this.high) : ticks(this.low, this.high, count);
     const kept = this.whole ? found.filter(Number.isInteger) : found;
-    return kept.map((value) => [value, this.percent ? `${Number((100 * value).toFixed(3))}%` : String(value)]);
+    return kept.map((value) => [value, this.percent ? `${Number((100 * value).toFixed(3))}%` : written(value)]);
   }
 
   told(value) {  // as a legend says it

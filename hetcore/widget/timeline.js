@@ -44,7 +44,9 @@ function draw(tag, attributes) {
   return node;
 }
 
-const short = (value) => String(Number(value.toPrecision(3)));
+const FAR = 1e9;  // from here on a power of ten is easier to read; the words of a page begin there too
+const written = (value) => (Math.abs(value) >= FAR ? value.toExponential() : String(value));
+const short = (value) => written(Number(value.toPrecision(3)));
 
 function shown(value) {  // with zeros at the end, which stand beside other numbers: 0.700 and 0.682
   if (value === null || value === undefined) return "–";

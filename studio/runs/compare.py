@@ -211,8 +211,9 @@ def differing_text(predictions: Mapping[str, pl.DataFrame], differ: pl.DataFrame
     common = len(set.intersection(*(set(frame["id"].to_list()) for frame in predictions.values())))
     if not common:
         return "The runs have no instance in common."
-    among = " and ".join(map(_number, names)) if len(names) == 2 else f"{_number(names[0])} to {_number(names[-1])}"
-    text = f"{differ.height:,} of {common:,} predictions differ between {among}"
+    first, last = _number(names[0]), _number(names[-1])
+    among = f"between {first} and {last}" if len(names) == 2 else f"among runs {first} to {last}"
+    text = f"{differ.height:,} of {common:,} predictions differ {among}"
     if "right" not in differ.columns or not differ["right"].count():
         return f"{text}."
     known = differ.drop_nulls("right")

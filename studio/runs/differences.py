@@ -12,7 +12,7 @@ from studio.messages import number, shown
 from studio.scenarios import OPERATIONS, checked
 
 __all__ = [
-    "OMITTED", "SYMBOLS", "Outcome", "describe", "named", "operation_text", "operations_text", "sentence",
+    "OMITTED", "SYMBOLS", "Outcome", "changed", "describe", "named", "operation_text", "operations_text", "sentence",
     "value_text",
 ]  # fmt: skip
 
@@ -178,11 +178,15 @@ def describe(operations: Iterable[Mapping[str, Any]]) -> str:
 
 def sentence(before: Outcome, after: Outcome) -> str:
     """Say in one sentence what changed from one outcome to another, and what came of it."""
-    changes = _operations_changed(before, after) + _params_changed(before, after)
     effects = [_metric_changed(before, after), _weight_moved(before, after)]
-    text = "; ".join(changes) or "the same settings again"
+    text = "; ".join(changed(before, after)) or "the same settings again"
     came = ", ".join(filter(None, effects))
     return f"{text}: {came}." if came else f"{text}."
+
+
+def changed(before: Outcome, after: Outcome) -> list[str]:
+    """Say each change of operations and parameters in words."""
+    return _operations_changed(before, after) + _params_changed(before, after)
 
 
 def _operations_changed(before: Outcome, after: Outcome) -> list[str]:

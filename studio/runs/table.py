@@ -13,7 +13,7 @@ from studio.runs.differences import OMITTED, named, operations_text, value_text
 from studio.runs.run import Run
 
 __all__ = [
-    "WIDTHS", "downloads", "example_of", "label", "metric", "result", "rounds", "short", "table", "unfinished",
+    "WIDTHS", "apart", "downloads", "example_of", "label", "metric", "result", "rounds", "short", "table", "unfinished",
     "weights",
 ]  # fmt: skip
 
@@ -34,6 +34,19 @@ def label(run: Run) -> str:
 def short(run: Run, most: int) -> str:
     """Return the person's name of a run, its label, or its method, where it stands beside others."""
     return shown(run.name or _own(run) or run.method, most)
+
+
+def apart(runs: Iterable[Run], most: int) -> list[str]:
+    """Return the short names of some runs; of those that share one, what each differs from the others in."""
+    runs = list(runs)
+    of_name: dict[str, list[dict[str, str]]] = {}
+    for run in runs:
+        of_name.setdefault(short(run, most), []).append(_of_data(run))
+    return [shown(_differing(_of_data(run), of_name[short(run, most)]) or short(run, most), most) for run in runs]
+
+
+def _of_data(run: Run) -> dict[str, str]:
+    return {"data": shown(run.dataset)} | _settings(run)
 
 
 def _own(run: Run) -> str:
@@ -78,8 +91,8 @@ def example_of(run: Run) -> str | None:
 
 
 def table(runs: Iterable[Run]) -> pl.DataFrame:
-    """Return one row a run: name, error or RMSE, settings in which those of its name differ, when (UTC), data, method,
-    rounds, status."""
+    """Return one row a run: name, error or RMSE, settings in which those of its name differ, when (UTC), data, method
+    where a name says less, rounds, status."""
     runs = list(runs)
     of_name: dict[str, list[dict[str, str]]] = {}
     for run in runs:
@@ -87,7 +100,8 @@ def table(runs: Iterable[Run]) -> pl.DataFrame:
     rows = [(*_row(run)[:2], _differing(_settings(run), of_name[label(run)]), *_row(run)[2:]) for run in runs]
     # What tells runs apart comes first, for a phone shows three columns.
     names = ("name", "result", "differs in", "when (UTC)", "data", "method", "rounds", "status")
-    return pl.DataFrame(rows, schema=dict.fromkeys(names, pl.String) | {"rounds": pl.Int64}, orient="row")
+    made = pl.DataFrame(rows, schema=dict.fromkeys(names, pl.String) | {"rounds": pl.Int64}, orient="row")
+    return made.drop("method") if made["method"].equals(made["name"]) else made
 
 
 def _row(run: Run) -> tuple[Any, ...]:

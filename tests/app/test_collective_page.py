@@ -187,3 +187,11 @@ def test_data_without_a_graph_are_answered_by_an_offer():
     next(button for button in page.button if button.key == "use autocorrelated").click().run()
     assert page.session_state["example"] == "autocorrelated"
     assert not page.exception and "Press Train" in page.info[0].value
+
+
+def test_a_graph_that_a_link_asks_for_in_vain_is_named():
+    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=PATIENCE).run().switch_page("pages/3_Collective.py")
+    app.query_params["data"], app.query_params["graph"] = "autocorrelated", "zzz"
+    app.run()
+    assert not app.exception and "The graph of the link is not in use here" in app.warning[0].value
+    assert "graph" not in app.query_params and "autocorrelated" in app.query_params["data"]

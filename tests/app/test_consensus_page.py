@@ -69,7 +69,7 @@ def test_training_shows_error_weights_and_what_to_take_away(page):
     page = _train(page)
     assert not page.exception
     metrics = {metric.label: metric.value for metric in page.metric if not metric.label.startswith("Without")}
-    assert list(metrics) == ["Error, held out", "Round", "Most weight", "Seconds"]
+    assert list(metrics) == ["Error, held out", "Round", "Most weight among tables", "Seconds"]
     assert metrics["Round"].endswith(" of 100")  # the fit ends when the consensus no longer improves
     assert float(metrics["Error, held out"].rstrip("%")) < 5
     assert not page.get("download_button")  # made when the tab opens

@@ -316,6 +316,12 @@ def test_a_few_edges_to_unknown_ids_are_counted_and_many_are_asked_about(page, u
     assert (message in words) == used
 
 
+def test_an_error_of_a_file_ends_when_the_others_are_in_use(page):
+    upload(page, people__csv=TABLE, marks__csv=MARKS, more__csv=b"")
+    assert len(errors(page)) == 1
+    assert errors(use(page)) == [] and in_use(page) == "In use: Your data"
+
+
 def test_data_in_use_stay_when_the_next_files_are_bad(page):
     use(upload(page, people__csv=TABLE, marks__csv=MARKS))
     upload(page, people__csv=TABLE, marks__csv=MARKS, more__csv=b"")

@@ -124,3 +124,11 @@ def test_anew_forgets_what_was_there(tmp_path, monkeypatch):
 )
 def test_estimates_in_words(seconds, words):
     assert catalog.about(seconds) == words
+
+
+def test_a_link_to_no_figure_is_answered_until_another_is_chosen(page):
+    page.query_params["part"] = "zzz"
+    page.run()
+    assert "There is no figure or table of the name" in page.warning[0].value
+    assert catalog.first() in page.query_params["part"]
+    assert not page.selectbox[1].select_index(1).run().exception and not page.warning

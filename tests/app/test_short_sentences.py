@@ -44,7 +44,7 @@ def test_a_training_that_ended_early_says_why(statuses, words):
 def _differences(count):
     from studio.views.consensus import widgets_new_rows
 
-    widgets_new_rows._show(None, [f"difference {k}" for k in range(count)], "")
+    widgets_new_rows._show(None, [f"difference {k}" for k in range(count)], [])
 
 
 @pytest.mark.parametrize(("count", "boxes"), [(0, 0), (3, 3), (4, 2), (40, 2)])
@@ -86,6 +86,18 @@ def test_runs_of_one_method_are_named_by_their_labels():
     assert [table.short(each, 28) for each in both] == ["GBM", "HGBM"]
     alone = replace(run("GBCClassifier"), settings={"label": "Consensus"})  # the page's own name is no label
     assert table.short(alone, 28) == "GBCClassifier" and table.short(replace(alone, name="mine"), 28) == "mine"
+
+
+def test_runs_of_one_name_are_named_by_what_they_differ_in():
+    same = [run("GBCClassifier", lambda0=value) for value in (0.3, 0.6)]
+    assert table.apart([*same, run("HMF")], 28) == ["λ0 0.3", "λ0 0.6", "HMF"]
+    assert table.apart([same[0], replace(same[0], dataset="Digits")], 28) == ["Films", "Digits"]
+    assert table.apart([same[0], same[0], replace(same[1], name="mine")], 28) == ["GBCClassifier"] * 2 + ["mine"]
+
+
+def test_a_method_that_is_the_name_of_each_run_has_no_column():
+    assert "method" not in table.table([run("HMF"), run("GBC")]).columns
+    assert "method" in table.table([run("HMF"), replace(run("GBC"), name="mine")]).columns
 
 
 def test_one_curve_has_a_legend():

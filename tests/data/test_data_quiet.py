@@ -86,7 +86,10 @@ def test_numbers_that_fall_together_as_32_bit_floats_are_reported():
     table = pl.DataFrame({"t": seconds, "e": tiny, "far": 1.7e9 * np.arange(50.0), "few": [1.7e9, 1.7e9 + 1e4] * 25})
     (finding,) = [f for f in hc.Source(list(range(50)), table).findings if f.kind == "coarse_number"]
     assert finding.examples == ("t", "e") and finding.count == 98 - 1 + (50 - 49)
-    assert "subtract the least value, such as 1700000000.0 of 't'" in finding.message
+    assert "subtract the least value, such as 1700000000.0 of 't'; multiply" in finding.message
+    # to subtract the least of numbers that are next to nothing leaves them so
+    (alone,) = [f for f in hc.Source(list(range(50)), table.select("e")).findings if f.kind == "coarse_number"]
+    assert "by a constant, as the numbers of 'e'" in alone.message and "subtract" not in alone.message
     assert not hc.Source(list(range(50)), pl.DataFrame({"t": seconds - 1.7e9})).findings[1:]
 
 

@@ -53,3 +53,22 @@ def test_every_colour_stands_out_from_a_white_and_from_a_dark_page(page):
     for colour in basic.COLOURS:
         low, high = sorted([_luminance(colour), _luminance(page)])
         assert (high + 0.05) / (low + 0.05) >= 3, colour
+
+
+def test_classes_whose_hues_are_near_have_other_markers():
+    looks = [basic.style(place) for place in range(10)]
+    assert all(looks[k]["marker"] != looks[k + 5]["marker"] for k in range(5))
+    assert len({(each["colour"], each["marker"]) for each in map(basic.style, range(20))}) == 20
+
+
+def test_very_large_numbers_are_powers_of_ten_on_every_axis():
+    drawn = lambda size: basic.lines([1, 2], {"a": [0.0, -size]}, "round", "RMSE")["layout"]["yaxis"]  # noqa: E731
+    assert drawn(3e11)["tickformat"] == ".6~g" and "tickformat" not in drawn(3e8) and "tickformat" not in drawn(np.nan)
+    assert basic.bars({"a": 3e11}, "adds")["layout"]["xaxis"]["tickformat"] == ".6~g"
+    assert "tickformat" not in basic.bars({}, "adds")["layout"]["xaxis"]
+
+
+def test_coverage_is_of_all_instances_from_the_first_table_down():
+    layout = basic.coverage(_data(0))["layout"]
+    assert layout["xaxis"]["range"] == [0, 100] and layout["yaxis"]["autorange"] == "reversed"
+    assert basic.overlap(_data(0))["data"][0]["y"] == ["all"]

@@ -66,7 +66,7 @@ def test_numbers_are_sorted_by_how_far_they_lie_apart():
     differ = compare.instances(frames)
     assert differ["id"].to_list() == ["c", "b"] and differ["spread"].to_list() == [20.0, 2.0]
     assert differ["truth"].to_list() == [None, 1.0]
-    assert compare.differing_text(frames, differ) == "2 of 3 predictions differ between 1 to 3."
+    assert compare.differing_text(frames, differ) == "2 of 3 predictions differ among runs 1 to 3."
 
 
 def test_runs_without_an_instance_in_common():

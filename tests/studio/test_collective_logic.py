@@ -15,6 +15,7 @@ from streamlit.testing.v1 import AppTest
 import datasets
 import hetcore as hc
 from hetcore import metrics, model_files
+from hetcore.data import HetData
 from hetcore.events import RoundEnd
 from hetcore.figures import graph as figures_graph
 from studio import scenarios
@@ -22,7 +23,7 @@ from studio.jobs.worker import child_environment
 from studio.runs import export, reopening
 from studio.runs.run import Run
 from studio.views.collective import edits as collective_edits
-from studio.views.collective import settings, widgets, widgets_edits
+from studio.views.collective import settings, widgets, widgets_edits, widgets_graph
 from studio.views.common.curves import KEPT
 from studio.views.common.paired import Paired
 from studio.views.common.training import run_of
@@ -291,3 +292,11 @@ def test_the_stage_that_predicts_has_a_star_that_the_legend_tells_of():
     names = [each.get("name") for each in drawn["moran"]["data"]]
     assert "GB, kept" in names and "MGB, kept" not in names
     assert "−0.020 to 0.020" in settings.verdict(events, "links")
+
+
+def test_a_node_names_its_class_before_the_first_training():
+    ids = ["1", "2", "3"]
+    links = {"links": pl.DataFrame({"source": ["1"], "target": ["2"]})}
+    data = HetData({"a": pl.DataFrame({"id": ids, "x": [0.0, 1.0, 2.0]})}, links, (["1", "2"], ["<b>", "good"]))
+    look, known = widgets_graph._look(data, None, None, None)
+    assert known is None and look.text == ["label &lt;b&gt;", "label good", "no label"]

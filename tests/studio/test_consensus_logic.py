@@ -12,6 +12,7 @@ import pytest
 import datasets
 import hetcore as hc
 from hetcore.baselines.best_joined import QUICK_TREES
+from hetcore.consensus import table_views
 from hetcore.data import HetData
 from hetcore.figures import basic
 from studio import session
@@ -45,6 +46,8 @@ def test_a_lambda_is_reported_with_the_loss_that_chose_it():
     assert words.why(detail)[0].endswith("the left-out loss is 0.5 with it, and about the same without.")
     detail = {"choices": {"lambda0": 0.0}, "paths": {"lambda0": [(0.0, 0.5), (0.3, 0.7), (1.0, 0.6)]}}
     assert words.why(detail) == ["λ0 = 0, chosen out of fold: the left-out loss is 0.5, and 0.6 at 1."]
+    detail["paths"]["lambda0"][2] = (1.0, 0.5001)
+    assert words.why(detail)[0].endswith("the left-out loss is 0.5, and about the same at 1.")
     assert words.why({"choices": {"lambda0": 0.3}}) == []
     detail = {"choices": {"lambda1": 3.0}, "paths": {"lambda1": [(0.0, 0.5), (3.0, 0.4)]}}
     assert words.why(detail)[0].startswith("λ1 = 3, the largest that was tried, chosen out of fold: ")
@@ -70,17 +73,39 @@ def test_the_chosen_lambda_is_marked_on_its_path():
     detail = {"choices": {"lambda1": 1.0}, "paths": {"lambda1": [(0.0, 0.5), (0.3, 0.4), (1.0, 0.3)]}}
     line, star = words.path_figure(detail, "lambda1")["data"]
     assert list(line["y"]) == [0.5, 0.4, 0.3] and star["x"] == [2.0] and star["y"] == [0.3]
+    assert "range" not in words.path_figure(detail, "lambda1")["layout"]["yaxis"]
+    detail["paths"]["lambda1"] = [(0.0, 0.5), (0.3, 0.5), (1.0, 0.5001)]  # a part of a thousand is no mountain
+    low, high = words.path_figure(detail, "lambda1")["layout"]["yaxis"]["range"]
+    assert low < 0.498 and high > 0.502
 
 
-def test_a_view_has_one_colour_in_bars_and_lines():
-    views = {f"view {k}": 0.01 * (k + 1) for k in range(12)}
+def test_a_view_has_one_look_in_bars_and_lines():
+    views = {f"view {k} (trees)": 0.01 * (k + 1) for k in range(12)}
     parts = {name: {"a": weight} for name, weight in views.items()}
-    drawn = words.dealt_figure({"views": views, "dealt": parts}, ["a", "b"])
+    drawn = words.dealt_figure({"views": views, "dealt": parts}, ["a"], ["b"])
     bars = {each["name"]: each["marker"]["color"] for each in drawn["data"]}
     event = SimpleNamespace(index=0, detail={"views": views})
-    lines = {each["name"]: each["line"]["color"] for each in widgets._view_weights([event])["data"]}
+    data = SimpleNamespace(source_names=["a"], graph_names=["b"])
+    lines = {each["name"]: each["line"]["color"] for each in widgets._view_weights([event], data)["data"]}
     assert len(lines) == words.MOST_LINES and lines.items() <= bars.items()
-    assert len(set(bars.values())) == len(bars) == words.MOST_VIEWS + 1
+    looks = {(each["marker"]["color"], each["marker"]["pattern"]["shape"]) for each in drawn["data"]}
+    assert len(looks) == len(bars) == words.MOST_VIEWS + 1
+
+
+def test_a_view_of_one_table_has_its_colour_and_no_other_has():
+    sources, graphs = ["fac", "fac (trees)", "mor"], ["mor"]
+    views = [f"table {name} ({learner})" for name in sources for learner in ("trees", "kernel")]
+    views += [f"{table_views.NEAR}mor (linear)", "joined (trees)", "joined (kernel)", "labels of mor (trees)"]
+    found = words.looks(views, sources, graphs)
+    colours = [basic.style(place)["colour"] for place in range(4)]
+    assert [found[view].colour for view in views[:7]] == [*np.repeat(colours[:3], 2), colours[2]]
+    assert found["labels of mor (trees)"].colour == colours[3]
+    assert not {found[view].colour for view in views[7:9]} & {*colours}
+    # those of one colour differ by dash, and by pattern
+    assert len({(look.colour, look.dash) for look in found.values()}) == len(views)
+    assert len({(look.colour, look.pattern) for look in found.values()}) == len(views)
+    many = words.looks(["joined (trees)", "joined and graphs (trees)"], [f"s{k}" for k in range(12)], [])
+    assert {look.colour for look in many.values()} == {words.MORE}
 
 
 def test_the_heaviest_views_are_reported_and_the_rest_is_one():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -36,6 +38,7 @@ def test_most_weight_is_the_number_that_the_chart_of_weights_ends_with_whatever_
     event.detail["dealt"] = {"E": {"a": 0.2, "b": 0.3, "graph": 0.5}}
     assert curves.heaviest(event) == ("a", 0.7)
     assert timeline_texts({"one": [event]}) == ["most weight: a 0.70"]
+    assert timeline_texts({"one": [replace(event, graph_weights={"g": 1.0})]}) == ["heaviest table: a 0.70"]
     drawn = {name: y[-1] for name, (_, y) in curves.by_name([event], lambda each: each.source_weights).items()}
     assert drawn[curves.heaviest(event)[0]] == curves.heaviest(event)[1]
 

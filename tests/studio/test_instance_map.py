@@ -130,3 +130,10 @@ def test_colours_follow_the_rounds_and_end_at_what_the_model_says(seen, by):
         assert np.corrcoef(found[1], values.clip(facts["low"], facts["high"]))[0, 1] > 0.999
     assert instance_map.by_round(seen.found, by, seen.predictions, None) == []
     assert instance_map.by_round(seen.found, DISAGREEMENT, seen.predictions, staged) == []
+
+
+def test_ten_classes_have_ten_looks_and_those_of_near_hues_other_markers():
+    names = np.array([f"{k}" for k in range(10)], object)
+    found = instance_map.Views(np.arange(10), np.zeros((10, 2), np.float32), names, {}, np.zeros(10))
+    looks = [trace["marker"]["symbol"] for trace in instance_map.figure(found, names, "", names)["data"]]
+    assert len(looks) == 10 and all(looks[k] != looks[k + 5] for k in range(5))

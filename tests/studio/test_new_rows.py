@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import polars as pl
 import pytest
@@ -10,7 +12,7 @@ import hetcore as hc
 from hetcore import model_files
 from hetcore.data import HetData
 from hetcore.errors import DataError
-from studio.views.consensus import new_rows
+from studio.views.consensus import new_rows, widgets_new_rows
 
 N = 80
 
@@ -81,6 +83,32 @@ def test_files_of_nothing_known_and_of_one_source_twice_are_refused(trained):
         new_rows.matched(data, {"a.csv": files["money.csv"], "b.csv": files["money.csv"]})
     with pytest.raises(DataError, match="no file to predict from"):
         new_rows.matched(data, {})
+
+
+def test_a_file_of_nothing_known_takes_no_other_along(trained):
+    data, model, files = trained
+    given = [("odd.csv", pl.DataFrame({"colour": ["red"]})), ("money.csv", files["money.csv"])]
+    found, warned = new_rows.predict(model_files.dumps(model), data, given)
+    assert found.height == N and warned[0].startswith("odd.csv has no column of the training data")
+
+
+def test_a_file_that_cannot_be_read_takes_no_other_along(trained, monkeypatch):
+    data, _, files = trained
+    asked = []
+
+    def read(data, name, file, options):
+        if name == "bad.pdf":
+            raise DataError("bad.pdf is no table.")
+        return {name: files[name]}
+
+    monkeypatch.setattr(widgets_new_rows, "_tables_of", read)
+    answer = lambda *given: asked.append(given[1]["files"]) or (("rows", []), "")  # noqa: E731
+    monkeypatch.setattr(widgets_new_rows, "answer", answer)
+    names = [SimpleNamespace(name=name) for name in ("bad.pdf", "money.csv")]
+    assert widgets_new_rows._predicted(b"", data, {}, names, "me") == ("rows", [], ["bad.pdf is no table."])
+    assert [name for name, _ in asked[0]] == ["money.csv"]
+    assert widgets_new_rows._predicted(b"", data, {}, names[:1], "me") == (None, [], ["bad.pdf is no table."])
+    assert len(asked) == 1
 
 
 def test_moments_and_durations_are_the_numbers_of_the_training():

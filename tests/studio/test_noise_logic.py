@@ -323,6 +323,13 @@ def test_a_difference_that_may_be_chance_is_called_so(chance, end):
     about = noise.MODES["Table"]
     text = widgets._verdict(about, 0.202, 0.206, "error", "held-out", chance=chance)
     assert text.replace("\\", "").endswith(end)
+    assert ("**" in text) != chance
+
+
+@pytest.mark.parametrize("good, plain, bold", [(0.1, 0.2, "**HGBM "), (0.2, 0.1, "**GBM "), (0.2, 0.20001, "")])
+def test_the_better_of_two_models_is_bold(good, plain, bold):
+    text = widgets._verdict(noise.MODES["Table"], good, plain, "error", "held-out", chance=False)
+    assert text.count("**") == (2 if bold else 0) and bold in text
 
 
 def test_flips_that_an_example_came_with_count_beside_those_of_the_slider():

@@ -13,10 +13,11 @@ from hetcore.figures import transfer as figures
 from hetcore.player import Player
 from studio import scenarios
 from studio.jobs import worker_tasks
-from studio.jobs.job import FunctionTask, TrainingTask
+from studio.jobs.job import FunctionTask, Setting, TrainingTask
 from studio.runs import export, reopening
 from studio.runs.differences import Outcome, sentence
 from studio.runs.run import Run
+from studio.views.common import widgets_progress
 from studio.views.transfer import curve, domains, eta, widgets
 from studio.views.transfer import widgets_settings as settings
 from studio.views.transfer.domains import BASELINE
@@ -181,6 +182,13 @@ def test_a_change_is_reported_without_what_follows_from_it():
 
 
 @pytest.mark.slow
+def test_changed_settings_of_all_models_are_listed_once():
+    old = {"target": Setting("GBC", {"max_depth": 2}), "T": Setting("T", {"max_depth": 2, "eta": 1.0})}
+    new = {"target": Setting("GBC", {"max_depth": 3}), "T": Setting("T", {"max_depth": 3, "eta": 2.0})}
+    assert widgets_progress.changes(old, new) == "depth 2 → 3; η 1 → 2"
+    assert widgets_progress.changes(old, old | {"T": new["T"]}) == "depth 2 → 3; η 1 → 2"
+
+
 def test_the_script_of_a_training_prints_its_number(tmp_path):
     from tests.runs.test_export import executed
 

@@ -12,6 +12,7 @@ import hetcore as hc
 from hetcore.collective.estimator import sizes
 from hetcore.data import HetData
 from hetcore.figures import graph as figures_graph
+from studio import session
 from studio.messages import minus
 from studio.views.collective import settings
 from studio.views.collective.settings import LABELS
@@ -47,6 +48,8 @@ __all__ = ["controls", "curves", "explain", "graph_shown", "headline", "offer_ex
 BEST = "by its stage best on left-out labels"
 """Over the star of a stage that predicts."""
 PRINTED_DEPTH, DEPTH = 5, 4
+GRAPH = "graph shown"
+"""In the session: the choice of `graph_shown`."""
 DIRECTION = {"both": "on either side of a link", "in": "those that point here", "out": "those pointed at"}
 """Whom an instance has as neighbours, by the method's parameter."""
 
@@ -192,12 +195,17 @@ def _more(data: HetData, printed: bool) -> dict[str, Any]:
 
 def graph_shown(names: Sequence[str]) -> str:
     """Return the graph that figures show; draw a choice where there are several."""
+    asked = session.asked().get("graph")
+    # Before there was a choice on this page it is a link's.
+    if asked is not None and asked not in names and GRAPH not in st.session_state:
+        session.note("graph", f"The graph of the link is not in use here: {names[0]} is shown.")
+        st.query_params.pop("graph", None)
     if len(names) == 1:
         return names[0]
     # Data may have changed since the choice was made.
-    if st.session_state.get("graph shown") not in names:
-        st.session_state["graph shown"] = names[asked_choice("graph", names)]
-    return st.selectbox("Graph shown", names, help="Of curves and network.", **in_link("graph", "graph shown"))
+    if st.session_state.get(GRAPH) not in names:
+        st.session_state[GRAPH] = names[asked_choice("graph", names)]
+    return st.selectbox("Graph shown", names, help="Of curves and network.", **in_link("graph", GRAPH))
 
 
 # Stage by stage -------------------------------------------------------------------------------------------------------

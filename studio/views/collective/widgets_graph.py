@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -242,7 +243,9 @@ def _look(
 ) -> tuple[figures_graph.Look, NDArray | None]:
     """Return the colours of the nodes, and whose label is known in training."""
     if model is None:
-        return _valued(data, data.y, "label"), None
+        # Of more classes than the eye tells apart by colour, the pointer names one.
+        text = ["no label" if not known else f"label {_cell(y)}" for y, known in zip(data.y, data.labelled)]
+        return replace(_valued(data, data.y, "label"), text=text), None
     frame, colour = model.result.predictions, st.session_state.get("network colour") or "Prediction"
     known = frame["label"].is_not_null().to_numpy()
     predicted = frame["prediction"] if now is None else now.predictions["prediction"]

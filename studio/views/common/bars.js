@@ -2,6 +2,11 @@
 
 const BAR = 26, NAMES = 0.38;  // pixels for a name in letters of twelve, and the most of the width that names take
 
+const SHADES = { "/": 0.65, x: 0.4, ".": 0.25 };  // of bars of one colour, by the pattern that Plotly draws
+
+// With an edge of the whole colour, which stands out from a dark page too.
+const shaded = (fill, marker) => ({ fill, stroke: fill, "fill-opacity": SHADES[marker?.pattern?.shape] ?? 1 });
+
 class Bars {
   constructor() {
     this.legend = make("ul", { class: "line-legend" });
@@ -15,7 +20,9 @@ class Bars {
     const names = data[0]?.y ?? [], longest = Math.max(0, ...names.map((name) => name.length)), row = (BAR * em) / 12;
     const room = Math.min(NAMES * width, 0.55 * em * longest + em), bottom = row * names.length;
     const height = this.height(names.length, em);
-    this.x = new Axis({ low, high }, room, width - 4 * em);
+    // room for what is written behind a bar: one that ends at its right end, or below zero, is named beyond it
+    const told = [low, high, ...(data[0]?.x ?? [])].map((value) => 0.6 * em * shown(value).length + 6);
+    this.x = new Axis({ low, high }, room, width - Math.max(4 * em, ...(data.length > 1 ? [] : told)));
     this.svg.setAttribute("height", height);
     this.svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
     const marks = this.x.marks(Math.max(Math.round((width - room) / 90), 2));
@@ -32,7 +39,7 @@ class Bars {
     this.told = data.length > 1 ? [] : names.map((_, k) => words("", { y: (k + 0.62) * row }));
     this.parts = data.map((trace) => names.map((name, k) => {
       const colour = [trace.marker?.color].flat(), fill = colour[k % colour.length];
-      const bar = draw("rect", { y: (k + 0.12) * row, height: 0.76 * row, fill, opacity: trace.marker?.pattern?.shape ? 0.65 : 1 });
+      const bar = draw("rect", { y: (k + 0.12) * row, height: 0.76 * row, ...shaded(fill, trace.marker) });
       bar.append(titled(`${data.length > 1 ? `${trace.name}: ` : ""}${shown(trace.x[k])}`));
       return bar;
     }));
@@ -59,7 +66,7 @@ class Bars {
 
   entry({ name, marker }) {
     const mark = draw("svg", { width: 24, height: 10, "aria-hidden": "true" }), label = make("span", { class: "name", title: name });
-    mark.append(draw("rect", { x: 6, width: 12, height: 10, fill: marker.color, opacity: marker.pattern?.shape ? 0.65 : 1 }));
+    mark.append(draw("rect", { x: 6, width: 12, height: 10, ...shaded(marker.color, marker) }));
     label.textContent = name;
     return make("li", {}, mark, label);
   }

@@ -10,7 +10,7 @@ import streamlit as st
 from studio import session
 from studio.jobs import manager as jobs
 from studio.jobs.job import Setting
-from studio.runs.differences import Outcome, describe, sentence
+from studio.runs.differences import Outcome, changed, describe
 from studio.views.common import training
 from studio.views.common.widgets import escape
 
@@ -46,8 +46,10 @@ def changes(old: Mapping[str, Setting], new: Mapping[str, Setting]) -> str:
     both = [label for label in new if label in old and old[label] != new[label]]
     if not both or old.keys() != new.keys():
         return "other models are chosen"
-    before, after = (Outcome(tuple(each.operations), each.params) for each in (old[both[0]], new[both[0]]))
-    return sentence(before, after).rstrip(".")
+    pairs = [[Outcome(tuple(each.operations), each.params) for each in (old[label], new[label])] for label in both]
+    # Models have parameters of their own: each change is said once, of whichever it is.
+    found = dict.fromkeys(change for before, after in pairs for change in changed(before, after))
+    return "; ".join(found) or "the same settings again"
 
 
 def outcomes(live: Any) -> None:

@@ -82,7 +82,8 @@ def _summary(event: Any) -> str:
     parts = [] if value is None else [f"{name} {number(value, name)}"]
     if event.source_weights:
         name, weight = heaviest(event)
-        parts.append(f"most weight: {name} {weight:.2f}")
+        # A graph may have more, and a phone has room for few words.
+        parts.append(f"{'heaviest table' if event.graph_weights else 'most weight'}: {name} {weight:.2f}")
     return " · ".join(parts)
 
 

@@ -19,7 +19,7 @@ from hetcore import model_files
 from hetcore.consensus.projection import principal
 from hetcore.consensus.table_columns import TableColumns
 from hetcore.data import HetData
-from hetcore.figures.basic import COLOURS, MARKERS, Figure, _layout
+from hetcore.figures.basic import COLOURS, Figure, _layout, style
 from studio import scenarios
 from studio.messages import number
 from studio.views.common.layouts import layout
@@ -321,4 +321,4 @@ def _colour(name: str, place: int) -> str:
 
 def _symbol(name: str, place: int) -> str:
     given = {"wrong": "x", "right": "circle", UNKNOWN: "circle", OTHERS: "circle"}
-    return given.get(name, MARKERS[place % len(MARKERS)])
+    return given.get(name) or style(place)["marker"]

@@ -73,13 +73,16 @@ def matched(
     Raises
     ------
     DataError
-        If a file has no column of any source, or two files are of the same source.
+        If no file has a column of any source, or two files are of the same source.
     """
     sources: dict[str, Source] = {}
-    of_file, warnings = {}, []
+    of_file, warnings, strange = {}, [], []
     known = [name for name in trained.source_names if used is None or name in used]
     for name, frame in files.items():
         source = _source_of(trained, name, frame)
+        if source is None:
+            strange.append(f"{name} has no column of the training data: name its columns as they were then.")
+            continue
         if source not in known:
             warnings.append(f"{name} is of {quoted(source)}, which the model was trained without: left out.")
             continue
@@ -90,7 +93,10 @@ def matched(
         sources[source], notes = _aligned(trained.sources[source], frame, name, *ids)
         of_file[name], warnings = source, warnings + notes
     if not sources:
-        raise DataError("There is no file to predict from: upload at least one table with the columns of a source.")
+        nothing = "There is no file to predict from: upload at least one table with the columns of a source."
+        raise DataError(strange[0] if strange else nothing)
+    # Told, and no reason to leave the other files without predictions.
+    warnings = strange + warnings
     lacking = [name for name in known if name not in sources]
     if lacking:
         warnings.append(f"No file is of {listed(lacking)}: predicted without.")
@@ -118,7 +124,8 @@ def with_sheets(trained: HetData, name: str, sheets: Mapping[str, pl.DataFrame])
     return {f"{sheet}{OF_FILE}{name}": frame for sheet, frame in (of_data or dict(list(sheets.items())[:1])).items()}
 
 
-def _source_of(trained: HetData, name: str, frame: pl.DataFrame) -> str:
+def _source_of(trained: HetData, name: str, frame: pl.DataFrame) -> str | None:
+    """Return the source with which a file shares most columns, None where it shares none."""
     tables = {each: source for each, source in trained.sources.items() if source.frame is not None}
     shared = {each: len(set(frame.columns) & set(source.columns)) for each, source in tables.items()}
     # By the share of its columns that the file has, so that a wide source does not win by its size; of two with the
@@ -129,9 +136,7 @@ def _source_of(trained: HetData, name: str, frame: pl.DataFrame) -> str:
         return shared[each] / len(tables[each].columns), each in (stem, name) or name.startswith(f"{each}{OF_FILE}")
 
     best = max(shared, key=fit, default=None)
-    if best is None or not shared[best]:
-        raise DataError(f"{name} has no column of the training data: name its columns as they were then.")
-    return best
+    return best if best is not None and shared[best] else None
 
 
 def _apart(data: HetData) -> list[str]:

@@ -28,7 +28,7 @@ WORST_FIRST = "Those predicted worst come first; type to search."
 """Of a list in the order of `wrong_first`."""
 LAST = "of the last round"
 """Begins the key of what is of the last round, which the page's style says while another is shown."""
-PART = "Its weight among the sources, as the chart of weights draws it."
+PART = "Its weight among the tables, as the chart of weights draws it; graphs have a chart of their own."
 
 
 def figures_of(
@@ -71,7 +71,7 @@ def figures_of(
         # Algorithm 1 as it is printed alone has them.
         del drawn["steps"]
     if events[-1].detail.get("views"):
-        drawn["views"] = _view_weights(events)
+        drawn["views"] = _view_weights(events, data)
         drawn["views"]["layout"]["yaxis"] |= {"hoverformat": SHARES}
     if events[-1].graph_weights:
         drawn["graph weights"] = lines(lambda e: e.graph_weights, "graph weight", data.graph_names)
@@ -95,12 +95,17 @@ def _weights(events: Sequence[Any], before: Sequence[Any], order: Sequence[str])
     return figure(begun(events), begun(before), ("round", "source weight"), order)
 
 
-def _view_weights(events: Sequence[Any]) -> dict[str, Any]:
+def _view_weights(events: Sequence[Any], data: HetData) -> dict[str, Any]:
     """Draw the weights of the views that are the heaviest now."""
     last = events[-1].detail["views"]
     heavy = words.heaviest(last)
     found = by_name(events, lambda event: {name: event.detail["views"].get(name, np.nan) for name in heavy})
-    return figure(found, {}, ("round", "weight of a view"), words.slots(list(last), heavy))
+    drawn = figure(found, {}, ("round", "weight of a view"), list(last))
+    looks = words.looks(last, data.source_names, data.graph_names)
+    for trace in drawn["data"]:
+        look = looks[trace["name"]]
+        trace["line"] |= {"color": look.colour, "dash": look.dash}
+    return drawn
 
 
 def headline(events: Sequence[Any], before: Sequence[Any] = (), without: tuple[str, float] | None = None) -> None:
@@ -122,7 +127,9 @@ def headline(events: Sequence[Any], before: Sequence[Any] = (), without: tuple[s
         if without is not None:
             st.metric(f"Without: {without[0]}", number(without[1], name), width="content")
         st.metric("Round", f"{last.index + 1} of {last.total}", width="content")
-        st.metric("Most weight", f"{escape(heavy)} · {weight:.2f}", width="content", help=PART)
+        # A graph may have more than any table.
+        title = "Most weight among tables" if last.graph_weights else "Most weight"
+        st.metric(title, f"{escape(heavy)} · {weight:.2f}", width="content", help=PART)
         st.metric("Seconds", f"{last.seconds:.1f}", width="content")
 
 
@@ -181,9 +188,9 @@ def views(drawn: Mapping[str, Any], events: Sequence[Any], data: HetData) -> Non
         st.caption("As printed, a source is one table and has one weight: there are no views.")
         return
     st.caption("Which views a source's weight comes from: all bars together are the consensus, 1.", help=words.VIEWS)
-    names = [*data.source_names, *(f"graph {name}" for name in data.graph_names)]
     with st.container(key=f"{LAST} parts"):
-        live_chart(words.dealt_figure(last, names), "live_dealt", len(events))
+        dealt = words.dealt_figure(last, data.source_names, data.graph_names)
+        live_chart(dealt, "live_dealt", len(events))
     left, right = st.columns(2)
     with left:
         st.caption("Weights of the heaviest views by round", help=words.VIEWS)

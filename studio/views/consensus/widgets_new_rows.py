@@ -81,19 +81,24 @@ def _forget() -> None:
 
 def _predicted(
     model: bytes, data: HetData, recipe: Mapping[str, Any], given: Any, owner: str
-) -> tuple[pl.DataFrame | None, list[str], str]:
-    """Return the predictions, what differs, and what went wrong."""
-    try:
-        options = _options(recipe)
-        files = {}
-        for file in given:
+) -> tuple[pl.DataFrame | None, list[str], list[str]]:
+    """Return the predictions, what differs, and what went wrong; a file that can't be read takes no other along."""
+    options, files, wrong = _options(recipe), {}, []
+    for file in given:
+        try:
             files |= _tables_of(data, file_name(file.name), file, options)
-        arguments = {"model": model, "data": data, "files": tuple(files.items()), "recipe": dict(recipe)}
+        except DataError as error:
+            wrong.append(explained(error))
+    if not files:
+        return None, [], wrong
+    arguments = {"model": model, "data": data, "files": tuple(files.items()), "recipe": dict(recipe)}
+    try:
         found, why = answer(FUNCTION, arguments, owner, "Predicting …")
-    except (DataError, ValueError) as error:
+    except ValueError as error:
         # Our own sentences as they are, and the queue's, which is one.
-        return None, [], explained(error) if isinstance(error, DataError) else str(error)
-    return (None, [], why) if found is None else (*found, why)
+        found, why = None, explained(error) if isinstance(error, DataError) else str(error)
+    wrong += [why] if why else []
+    return (None, [], wrong) if found is None else (*found, wrong)
 
 
 def _tables_of(data: HetData, name: str, file: Any, options: Options) -> dict[str, pl.DataFrame]:
@@ -112,7 +117,9 @@ def _options(recipe: Mapping[str, Any]) -> Options:
     return Options(day_first=chosen.pop() if len(chosen) == 1 else None)
 
 
-def _show(found: pl.DataFrame | None, warnings: list[str], failure: str) -> None:
+def _show(found: pl.DataFrame | None, warnings: list[str], wrong: list[str]) -> None:
+    for sentence in wrong:
+        st.error(escape(sentence))
     # The gravest come first; a box for each of thirty columns would hide the predictions below them.
     boxes = warnings if len(warnings) <= MOST_BOXES else warnings[: MOST_BOXES - 1]
     for sentence in boxes:
@@ -120,8 +127,6 @@ def _show(found: pl.DataFrame | None, warnings: list[str], failure: str) -> None
     if rest := warnings[len(boxes) :]:
         with st.expander(f"{len(rest)} more differences", icon=":material/difference:"):
             show_table({"difference": rest}, key="new differences", alt="What differs from the training data")
-    if failure:
-        st.error(escape(failure))
     if found is None:
         return
     rests = found["sources"].value_counts().sort("sources").rows()

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -12,7 +13,7 @@ from hetcore.data import HetData
 from hetcore.figures import basic
 
 __all__ = [
-    "MOST_VIEWS", "OTHERS", "dealt", "dealt_figure", "few_held_out", "heaviest", "path_figure", "slots",
+    "MOST_VIEWS", "OTHERS", "dealt", "dealt_figure", "few_held_out", "heaviest", "looks", "path_figure",
     "unpulled", "why",
 ]  # fmt: skip
 
@@ -28,12 +29,30 @@ VIEWS = (
     "**Labels of** a graph: those of linked rows. **Smoothed over** a graph: averages over linked rows. **Linear**: by "
     "weighted sums; **kernel**: by alikeness; **trees**: by questions."
 )
+ALIKE = 0.0005
+"""Part of a loss below which a difference is none to speak of."""
+LEAST_RANGE = 0.01
+"""Part of a loss that the axis of a path spans at least, or rounding would look like a mountain."""
 FEW = 100
 """Held-out labels below which it is said how far their error may lie off."""
 HIDING = ("labels", "hide_labels", "forget_labels")
 """What-if operations that leave rows without a label."""
-SLOTS = (0, 1, 2, 3, 4, 7, 8)
-"""Places of colours that no two of which are taken for each other on one figure, as the sixth for the first."""
+OF_TABLE, OF_GRAPH = ("table ", "labels near in "), "labels of "
+"""What the names of views of one table, and of one graph's labels, begin with."""
+PATTERNS = ("", "/", "x", ".")
+"""Of bars of one colour, which are drawn paler one after the other."""
+PLAIN = (0, 1, 2, 3, 4, 7, 8)
+"""Places of colours no two of which are taken for each other on one figure, as the sixth for the first."""
+MORE = "#8A8F98"
+"""A grey of no source: for views that join where no colour is left, and, paler, for the rest in one."""
+
+
+class Look(NamedTuple):
+    """How a view is drawn: its colour, the dash of its line, the pattern of its bars."""
+
+    colour: str
+    dash: str
+    pattern: str
 
 
 def why(detail: Mapping[str, Any]) -> list[str]:
@@ -52,11 +71,13 @@ def _because(symbol: str, path: Sequence[Sequence[float]], chosen: float) -> str
     if chosen == 0:
         # The best of the others, so that what was not chosen is seen too.
         other = min((value for value in losses if value > 0), key=lambda value: losses[value])
-        return f"{symbol} = 0, chosen out of fold: the left-out loss is {at:.3g}, and {losses[other]:.3g} at {other:g}."
+        # Equal as shown, or nearly: nobody would see why it was chosen.
+        alike = f"{losses[other]:.3g}" == f"{at:.3g}" or losses[other] < (1 + ALIKE) * at
+        there = "about the same" if alike else f"{losses[other]:.3g}"
+        return f"{symbol} = 0, chosen out of fold: the left-out loss is {at:.3g}, and {there} at {other:g}."
     less = 100 * (1 - at / without) if without > 0 else float("nan")
-    # Less than a twentieth of a per cent is no gain to speak of.
     edge = ", the largest that was tried" if chosen == max(losses) else ""
-    gain = f", {less:.1f}% less than without" if less >= 0.05 else ", and about the same without"
+    gain = f", {less:.1f}% less than without" if less >= 100 * ALIKE else ", and about the same without"
     return f"{symbol} = {chosen:g}{edge}, chosen out of fold: the left-out loss is {at:.3g} with it{gain}."
 
 
@@ -92,23 +113,38 @@ def path_figure(detail: Mapping[str, Any], name: str) -> dict[str, Any]:
     mark = {"symbol": "star", "size": 14, "color": basic.COLOURS[1]}
     star = {"type": "scatter", "mode": "markers", "name": "chosen", "x": [places[chosen]], "y": [losses[chosen]]}
     drawn["data"].append(star | {"marker": mark})
+    middle, half = (max(losses) + min(losses)) / 2, LEAST_RANGE / 2 * max(map(abs, losses))
+    if max(losses) - min(losses) < 2 * half:
+        drawn["layout"]["yaxis"] |= {"range": [middle - half, middle + half]}
     drawn["layout"]["xaxis"] |= {"tickvals": places.tolist(), "ticktext": [f"{value:g}" for value in values]}
     return drawn
 
 
-def slots(names: Sequence[str], shown: Sequence[str]) -> list[str]:
-    """Return an order of colours in which each view that is shown has the colour of its own place among all.
+def looks(views: Iterable[str], sources: Sequence[str], graphs: Sequence[str]) -> dict[str, Look]:
+    """Return the look of each view: of a table's the table's colour, of a graph's labels the graph's, else a free one.
 
-    Where two have the same, the later one takes the next that is free: so a view keeps its colour from one training to
-    the next, whatever it weighs there.
+    By its place among all, so that a view keeps its look from one training to the next, whatever it weighs there.
+
+    Parameters
+    ----------
+    views : iterable of str
+        All that there are.
+    sources, graphs : sequence of str
+        All of the data, in the order of their colours.
     """
-    taken: dict[int, str] = {}
-    for name in [name for name in names if name in shown]:
-        place = names.index(name)
-        free = next(k for k in range(place, place + len(SLOTS)) if SLOTS[k % len(SLOTS)] not in taken)
-        taken[SLOTS[free % len(SLOTS)]] = name
-    # Places that nobody has keep a name that no view has.
-    return [taken.get(k, f"\0{k}") for k in range(max(SLOTS) + 1)]
+    own = {before + name: place for place, name in enumerate(sources) for before in OF_TABLE}
+    own |= {OF_GRAPH + name: len(sources) + place for place, name in enumerate(graphs)}
+    taken = {basic.style(place)["colour"] for place in range(len(sources) + len(graphs))}
+    free = [basic.COLOURS[place] for place in PLAIN if basic.COLOURS[place] not in taken] or [MORE]
+    found, seen = {}, Counter()
+    for view in views:
+        place = own.get(view.rpartition(" (")[0])
+        # Views of one colour differ by dash and shade.
+        colour = free[seen[None] % len(free)] if place is None else basic.style(place)["colour"]
+        turn = seen[None] // len(free) if place is None else seen[place]
+        seen[place] += 1
+        found[view] = Look(colour, basic.DASHES[turn % len(basic.DASHES)], PATTERNS[turn % len(PATTERNS)])
+    return found
 
 
 def heaviest(views: Mapping[str, float]) -> list[str]:
@@ -116,16 +152,15 @@ def heaviest(views: Mapping[str, float]) -> list[str]:
     return [name for name in sorted(views, key=lambda name: -views[name]) if views[name] > FAINT][:MOST_LINES]
 
 
-def dealt_figure(detail: Mapping[str, Any], order: Sequence[str]) -> dict[str, Any]:
-    """Draw by source and graph of `order` which views its share comes from, each in the colour of its line."""
-    parts = dealt(detail)
-    names = [name for name in order if any(name in part for part in parts.values())]
-    found = basic.stacked(parts, "part of the consensus", names)
-    places = slots(list(detail["views"]), heaviest(detail["views"]))
-    lines = {name: basic.COLOURS[place] for place, name in enumerate(places) if name in parts}
-    free = iter([colour for colour in basic.COLOURS if colour not in lines.values()])
+def dealt_figure(detail: Mapping[str, Any], sources: Sequence[str], graphs: Sequence[str]) -> dict[str, Any]:
+    """Draw by source and graph which views its share comes from, each with the look of its line."""
+    parts, look = dealt(detail), looks(detail["views"], sources, graphs)
+    names = [*sources, *(f"graph {name}" for name in graphs)]
+    rows = [name for name in names if any(name in part for part in parts.values())]
+    found = basic.stacked(parts, "part of the consensus", rows)
     for bar in found["data"]:
-        bar["marker"]["color"] = lines.get(bar["name"]) or next(free)
+        of = look.get(bar["name"], Look(MORE, "solid", PATTERNS[-1]))
+        bar["marker"] = {"color": of.colour, "pattern": {"shape": of.pattern}}
     return found
 
 

@@ -48,16 +48,19 @@ def upload_panel() -> None:
     """Take files, let the person correct what was guessed, and use them."""
     _recall()
     _take_files()
-    for sentence in st.session_state.get("refused", {}).values():
-        st.error(escape(sentence))
+    refused = st.container()
     files = session.files_in_hand()
     first = {name: _of_sheet(name, content) for name, content in files.items()}
     edges = upload_schema.edge_lists([upload for upload in first.values() if isinstance(upload, Upload)])
     uploads = [upload for name, content in files.items() if (upload := _file(name, content, edges.get(name)))]
     if not uploads:
         st.caption("One row an instance, one column its id: the same ids in every table. A graph is a list of edges.")
-        return
-    _alignment(uploads)
+    else:
+        _alignment(uploads)
+    # The last, for once the others are in use it is of no file in hand.
+    with refused:
+        for sentence in st.session_state.get("refused", {}).values():
+            st.error(escape(sentence))
 
 
 def _recall() -> None:
@@ -468,7 +471,7 @@ def _attempt(compose: Callable[[], dict[str, Any]], stamp: str, digests: dict[st
 
 def _use(made: tuple[Any, Any, Any]) -> None:
     session.use_upload(*made)
-    st.session_state["attempt"] = None
+    st.session_state["attempt"], st.session_state["refused"] = None, {}
     st.toast("Your data are in use.", icon=":material/check:")
 
 

@@ -142,7 +142,12 @@ def verdict(mode: str, current: Any, live: Any, results: Mapping[str, Any]) -> N
 
 def _verdict(about: noise.Mode, good: float, plain: float, metric: str, rows: str, *, chance: bool) -> str:
     values = {name: number(value, metric) for name, value in ((about.learned, good), (about.plain, plain))}
-    what = f"**{about.learned} {escape(values[about.learned])}**, {about.plain} {escape(values[about.plain])}"
+    shown = {name: f"{name} {escape(value)}" for name, value in values.items()}
+    # Bold is the better one, where one is.
+    if not chance and len(set(values.values())) > 1:
+        better = about.learned if good < plain else about.plain
+        shown[better] = f"**{shown[better]}**"
+    what = ", ".join(shown.values())
     gap = plain - good
     # Against nothing there is no share.
     size = f"{100 * abs(gap):.1f} points" if metric == "error" else f"{abs(gap) / max(plain, 1e-12):.1%}"
