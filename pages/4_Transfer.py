@@ -110,7 +110,7 @@ def more(choice: Choice, methods: list[str]) -> Choice:
         given["eta"] = eta_control(*sizes(choice), eta_path(choice))
     with st.expander("More parameters"):
         # One slider of all methods, which begins where the one that is chosen at first does.
-        start = hc.WeightedMultiSourceTrAdaBoostClassifier.n_iterations.default
+        start = hc.WeightedMultiSourceTrAdaBoostClassifier().n_iterations
         given["n_iterations"] = parameter_slider(hc.TrAdaBoostClassifier.n_iterations, "transfer_rounds", start)
         given["max_depth"] = parameter_slider(hc.TrAdaBoostClassifier.max_depth, "transfer_depth")
         updates = ["exponential", "multiplicative"]
