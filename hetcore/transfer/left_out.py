@@ -263,7 +263,7 @@ class Search:
         return part.running.mean()[1]
 
     def guarded(self, boosted: Choice) -> Choice:
-        """Return that boosting, or the target alone or all pooled where the left-out rows lose less by it."""
+        """Return that boosting; the target alone or all pooled where left-out rows lose three nats less by it."""
         anchors = [self.evaluated(Candidate(kind, name)) for kind in ANCHORS for name in self.learners]
         safest = min(anchors, key=lambda evaluated: evaluated.total)
         # clearly less, by what the best of four gains by chance
