@@ -136,6 +136,7 @@ def test_a_node_after_a_training_says_that_the_inference_is_on_its_way(page, mon
     assert "The inference failed: train again." in words(page.run())
 
 
+@pytest.mark.slow
 def test_edits_are_answered_taken_back_and_trained_again(page):
     page = trained(page)
     frame = manager.manager().result(page.session_state["live Collective"].runs["MGB"]).predictions

@@ -101,6 +101,7 @@ def test_a_run_is_stored_and_pinned_and_a_moved_control_retrains_and_is_reported
     assert "1" in text and page.button(key="chance change start")
 
 
+@pytest.mark.slow
 def test_a_short_training_after_a_change_is_drawn_once_when_it_has_ended(page, monkeypatch):
     # all are short, and waited for until they end
     for name in ("INSTANT", "WAITED"):

@@ -29,6 +29,7 @@ def _text(page):
     return " ".join(each.value for each in (*page.markdown, *page.caption))
 
 
+@pytest.mark.slow
 def test_the_plane_is_drawn_and_a_knob_draws_it_anew(page):
     assert not page.exception
     page = _ended(page)

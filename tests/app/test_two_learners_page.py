@@ -116,6 +116,7 @@ def test_all_models_can_be_trained_and_looked_at():
     assert labels >= {"Predictions (CSV)", "Model", "Figure (HTML)", "Script", "Notebook", "Everything (ZIP)"}
 
 
+@pytest.mark.slow
 def test_a_changed_control_is_compared_with_the_run_before():
     page = trained(opened())
     page = page.slider(key="two_rounds").set_value(3).run()

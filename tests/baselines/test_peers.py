@@ -47,10 +47,11 @@ def error(data, y, predicted):
 
 
 LONG = "CatBoost1hop", "CatBoost2hop", "GCN", "Stack"  # seconds each
+MARKED = [pytest.param(name, marks=pytest.mark.slow) if name in LONG else name for name in NAMES]
 
 
 @pytest.mark.parametrize("task", TASKS)
-@pytest.mark.parametrize("name", [pytest.param(n, marks=pytest.mark.slow) if n in LONG else n for n in NAMES])
+@pytest.mark.parametrize("name", MARKED)
 def test_a_peer_beats_the_prior(name, task, planted, fitted):
     data, y = planted[task]
     seen = data.with_target(y, task=task)
@@ -75,7 +76,7 @@ def test_hidden_labels_never_matter_and_a_fit_repeats_bit_for_bit(name, task, pl
     assert_array_equal(a.predict(data), b.predict(data))
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", MARKED)
 def test_probabilities_sum_to_one_and_predict_is_the_likeliest(name, planted, fitted):
     data, _ = planted["classification"]
     peer = fitted(name, "classification")

@@ -105,6 +105,7 @@ def test_categories_that_tell_much_are_learned(task):
     assert errors[0] < 0.75 * errors[1] < errors[2]
 
 
+@pytest.mark.slow
 def test_labels_of_chance_say_nothing_of_those_of_the_same_category(monkeypatch):
     seen, combine = [], ViewConsensus._combine
     monkeypatch.setattr(ViewConsensus, "_combine", lambda self: (seen.append(self), combine(self)))
@@ -183,6 +184,7 @@ def test_a_graph_within_a_column_s_categories_is_known():
     assert not links_within_categories(hc.HetData({"t": numbers}, data.graphs))
 
 
+@pytest.mark.slow
 def test_a_category_that_a_graph_links_tells_no_labels_of_chance(monkeypatch):
     """A linear member that sees both would find the label that is hidden from it as their difference."""
 

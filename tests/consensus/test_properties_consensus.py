@@ -141,6 +141,7 @@ def test_as_printed_the_order_of_rows_and_edges_changes_nothing(problem, values,
     assert_allclose(scores(b, turned)[place] / size, scores(a, data)[kept] / size, atol=1e-3)
 
 
+@pytest.mark.slow
 @SOME
 @given(problems(graphs=0), params())
 def test_an_instance_is_predicted_alone_as_in_company(problem, values):

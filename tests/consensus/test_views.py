@@ -329,6 +329,7 @@ def test_smooth_members_learn_from_those_columns(task):
         assert_allclose(np.vstack([own for own, _ in learner.apart]), columns @ learner.vectors, rtol=1e-9, atol=1e-9)
 
 
+@pytest.mark.slow
 def test_labels_of_chance_say_nothing_of_those_linked_to_them(monkeypatch):
     """Two labelled rows are linked both ways: who learns that the one agrees with the other is told the other's."""
 

@@ -189,6 +189,7 @@ def test_changed_settings_of_all_models_are_listed_once():
     assert widgets_progress.changes(old, old | {"T": new["T"]}) == "depth 2 → 3; η 1 → 2"
 
 
+@pytest.mark.slow
 def test_the_script_of_a_training_prints_its_number(tmp_path):
     from tests.runs.test_export import executed
 

@@ -332,6 +332,7 @@ def test_a_callback_stops_and_leaves_a_valid_model():
     assert stopped.predict_proba(X_test).shape == (400, 2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cls", BOOSTED)
 @pytest.mark.parametrize("learner", [LogisticRegression(), DecisionTreeClassifier(max_depth=2)])
 def test_any_classifier_that_takes_weights_can_be_the_weak_learner(cls, learner):
