@@ -41,10 +41,10 @@ OF_TABLE, OF_GRAPH = ("table ", "labels near in "), "labels of "
 """What the names of views of one table, and of one graph's labels, begin with."""
 PATTERNS = ("", "/", "x", ".")
 """Of bars of one colour, which are drawn paler one after the other."""
-PLAIN = (0, 1, 2, 3, 4, 7, 8)
-"""Places of colours no two of which are taken for each other on one figure, as the sixth for the first."""
+JOINED = ("#6B7785", "#9A8420", "#A0522D", "#66822F", "#96669A", "#2F8F8D")
+"""Of views that join: no source has these, however many there are."""
 MORE = "#8A8F98"
-"""A grey of no source: for views that join where no colour is left, and, paler, for the rest in one."""
+"""Of the rest in one, drawn paler."""
 
 
 class Look(NamedTuple):
@@ -121,7 +121,7 @@ def path_figure(detail: Mapping[str, Any], name: str) -> dict[str, Any]:
 
 
 def looks(views: Iterable[str], sources: Sequence[str], graphs: Sequence[str]) -> dict[str, Look]:
-    """Return the look of each view: of a table's the table's colour, of a graph's labels the graph's, else a free one.
+    """Return the look of each view: of a table's the table's colour, of a graph's labels the graph's, or no source's.
 
     By its place among all, so that a view keeps its look from one training to the next, whatever it weighs there.
 
@@ -134,14 +134,12 @@ def looks(views: Iterable[str], sources: Sequence[str], graphs: Sequence[str]) -
     """
     own = {before + name: place for place, name in enumerate(sources) for before in OF_TABLE}
     own |= {OF_GRAPH + name: len(sources) + place for place, name in enumerate(graphs)}
-    taken = {basic.style(place)["colour"] for place in range(len(sources) + len(graphs))}
-    free = [basic.COLOURS[place] for place in PLAIN if basic.COLOURS[place] not in taken] or [MORE]
     found, seen = {}, Counter()
     for view in views:
         place = own.get(view.rpartition(" (")[0])
         # Views of one colour differ by dash and shade.
-        colour = free[seen[None] % len(free)] if place is None else basic.style(place)["colour"]
-        turn = seen[None] // len(free) if place is None else seen[place]
+        colour = JOINED[seen[None] % len(JOINED)] if place is None else basic.style(place)["colour"]
+        turn = seen[None] // len(JOINED) if place is None else seen[place]
         seen[place] += 1
         found[view] = Look(colour, basic.DASHES[turn % len(basic.DASHES)], PATTERNS[turn % len(PATTERNS)])
     return found
