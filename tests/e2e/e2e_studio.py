@@ -27,7 +27,7 @@ TRAINING = 180_000
 """Milliseconds that trainings may take on a busy machine."""
 _RETRAINED = (
     "old => !location.search.includes(old) || "
-    "document.querySelector('.st-key-train button').textContent.includes('with these settings')"
+    "document.querySelector('.st-key-train button')?.textContent.includes('with these settings')"
 )
 
 _SETTLED = """before => {

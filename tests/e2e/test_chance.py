@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from e2e_studio import TRAINING, choose, idle, run_of, trained
+from e2e_studio import TRAINING, choose, idle, retrain, run_of, trained
 from playwright.sync_api import Page, expect
 
 pytestmark = pytest.mark.e2e
@@ -17,6 +17,7 @@ def moved(page: Page, name: str, key: str) -> None:
     """Move a slider by the keyboard; wait for the training that this starts."""
     before = run_of(page)
     page.get_by_role("slider", name=name, exact=False).press(key)
+    retrain(page, before)  # the first with neighbours may have compiled: too long for a change to train by itself
     trained(page, before)
 
 
@@ -54,6 +55,7 @@ def click_the_map(page: Page) -> None:
     at = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
     page.mouse.move(*at)  # Plotly clicks what the pointer is over
     page.mouse.click(*at)
+    retrain(page, before)
     trained(page, before)
     for name, value in (("λ0 · consensus", "0.3"), ("λ1 · neighbours", "0.1")):
         expect(page.get_by_role("slider", name=name, exact=False)).to_have_value(value)
