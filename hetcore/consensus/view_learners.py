@@ -357,7 +357,8 @@ class TreeLearner(ViewLearner):
         hessians = np.empty((*gradients.shape[:2], k if self.outputs.is_classifier else 0), np.float32)
         # a leaf of one sure class has hardly a curvature, and its Newton step no bound
         limit = LEAF_LIMIT if self.outputs.is_classifier else np.inf
-        learned = self.scores, self.targets, pull, np.float32(self.rule.lambda0), rate, limit
+        # above 1 a pulled row weighs more, below 1 fewer are drawn: of numbers a row counts as one in each leaf
+        learned = self.scores, self.targets, pull, np.float32(max(1.0, self.rule.lambda0)), rate, limit
         slopes, grown = (gradients, hessians, np.empty((members, k))), self.grower.empty(members, n_trees)
         rounds = 0, n_trees, n_trees
 
@@ -388,9 +389,9 @@ class TreeLearner(ViewLearner):
         # tree by tree: the rows of each member, the pulled ones of all, the columns of each member
         pools, counts = [*self.training], [*sizes]
         if n_pulled:
-            # as many as are labelled, so that growing costs at most twice as much
+            # lambda0 times as many as are labelled; no more than those, so that growing costs at most twice as much
             pools.append(self.among)
-            counts.append(min(sizes[0], self.training[0].size))
+            counts.append(max(1, round(min(1.0, self.rule.lambda0) * min(sizes[0], n_pulled))))
         at, members = len(pools), len(self.training)
         pools, counts = pools + [self.varying] * members, counts + [self._n_columns()] * members
         drawn = drawn_together(pools * n_trees, counts * n_trees, rng)
