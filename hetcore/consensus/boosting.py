@@ -39,7 +39,7 @@ from hetcore.consensus.smooth_learner import SmoothLearner
 from hetcore.consensus.table_views import DataView, TableFitter, check_room
 from hetcore.consensus.view_consensus import ViewConsensus
 from hetcore.consensus.view_learners import BoostRule, TreeLearner, ViewContent, ViewState
-from hetcore.consensus.views import ViewColumns, enough_lack, fitted_views, views_apart
+from hetcore.consensus.views import TREES, ViewColumns, enough_lack, fitted_views, views_apart
 from hetcore.numerics import standard_error
 from hetcore.targets import Problem
 from hetcore.trees import TreeParams
@@ -47,6 +47,7 @@ from hetcore.trees import TreeParams
 __all__ = ["ViewBoosting"]
 
 LAMBDA0 = (0.0, 0.3, 1.0)
+SHALLOW = 2  # depth of shallow trees
 TRIAL_ROUNDS = 15
 FEWEST_ROUNDS = 8
 FAR, FAR_OF_CLASSES = 1.05, 1.4  # times the best view's loss: a view that stays above it is not worth a round
@@ -55,7 +56,7 @@ WINDOW, LITTLE = 5, 0.003  # a fit ends when the consensus' loss falls by less t
 LITTLE_UNLINKED = 0.006  # the same of a view that goes on for new instances without a link
 PULLED = 300  # unlabelled rows that are pulled at least; otherwise half as many as are labelled
 FEW_GRAPHS = 0.2  # weight of views that see graphs, below which the others serve an instance without a link as they are
-LEARNERS = {"both": ("trees", "kernel", "linear"), "kernel": ("kernel", "linear"), "tree": ("trees",)}
+LEARNERS = {"both": (*TREES, "kernel", "linear"), "kernel": ("kernel", "linear"), "tree": TREES}
 
 
 class ViewBoosting(ViewConsensus):
@@ -119,7 +120,7 @@ class ViewBoosting(ViewConsensus):
     def _chosen_lambda0(self, made: list[tuple[DataView, int]]) -> float:
         """Return the lambda0 with the lowest out-of-fold loss of the tables' smooth learners after a few rounds."""
         # smooth learners alone: trees would take most of the time of the fit itself, three times over
-        smooth = [each for each in made if not each[0].view.graphs and each[0].view.learner != "trees"]
+        smooth = [each for each in made if not each[0].view.graphs and each[0].view.learner not in TREES]
         # nothing to pull, or nobody to try it on
         if self.problem.labelled.all() or not smooth:
             return 0.0
@@ -211,6 +212,9 @@ class ViewBoosting(ViewConsensus):
         # what sees labels gives them away to rows that are pulled: it neither pulls nor is pulled
         if made.view.sees_labels:
             pulled, rule = pulled[:0], rule._replace(lambda0=0.0)
+        if made.view.learner == "shallow trees":
+            depth = rule.limits.max_depth
+            rule = rule._replace(limits=rule.limits._replace(max_depth=SHALLOW if depth < 0 else min(SHALLOW, depth)))
         given = {"learner": made.view.learner, "seed": seed, "rule": rule, "pulled": pulled}
         content = ViewContent(X=made.X, codes=codes, fold=fold, unseen=made.unseen, **given)
         if made.key:
@@ -218,7 +222,7 @@ class ViewBoosting(ViewConsensus):
             plain = rule._replace(outputs=rule.outputs.is_classifier, n_jobs=1)
             key = key_of(made.key, seed, plain, rule.outputs.prior, pulled)
             content = content._replace(key=key, columns_key=made.key)
-        kind = TreeLearner if made.view.learner == "trees" else SmoothLearner
+        kind = TreeLearner if made.view.learner in TREES else SmoothLearner
         self.executor.add(state, kind, self.problem.labelled, content)
         return state
 

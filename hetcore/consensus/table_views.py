@@ -34,7 +34,7 @@ class View(NamedTuple):
     ----------
     columns : str
         Which columns, as in the module's table.
-    learner : "trees", "kernel" or "linear"
+    learner : "trees", "shallow trees", "kernel" or "linear"
     tables, graphs : tuple of str
         What the columns are made from.
     """
@@ -48,6 +48,11 @@ class View(NamedTuple):
     def name(self) -> str:
         """The view's name in the history."""
         return f"{self.columns} ({self.learner})"
+
+    @property
+    def sees(self) -> str:
+        """By which learner's columns: all trees look at the same."""
+        return "trees" if self.learner == "shallow trees" else self.learner
 
     @property
     def joins(self) -> bool:

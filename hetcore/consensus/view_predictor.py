@@ -293,7 +293,7 @@ class ViewModel(Stored):
                 return "The views of the model file for instances without links are not those of its tables"
             held += [each for each in zip(of_tables, self.unlinked.learners) if each[1]]
         for view, each in held:
-            _check_learner(view.learner, each, self.columns.width(view, sizes["k"]), sizes["k"])
+            _check_learner(view.sees, each, self.columns.width(view, sizes["k"]), sizes["k"])
         return ""
 
 

@@ -13,9 +13,10 @@
 
 Of two or more graphs their union counts as one more, "all graphs": links over their graph's mean weight, summed. A
 view of several tables or graphs covers an instance without one of them only where enough labelled rows are without it
-too: what a learner never saw missing, it can't do without. Trees look at each view; kernel ridge at tables and joined
-columns; a linear learner where columns are many or are averages. Of numbers trees leave out labels alone, and kernel
-ridge the joined columns with graphs, unless some learners may not look or no view joins tables: others say the same.
+too: what a learner never saw missing, it can't do without. Trees look at each view; shallow trees, of two splits
+on a path, at joined columns; kernel ridge at tables and joined columns; a linear learner where columns are many or
+are averages. Of numbers trees leave out labels alone, and kernel ridge the joined columns with graphs, unless some
+learners may not look or no view joins tables: others say the same.
 """
 
 from __future__ import annotations
@@ -54,11 +55,13 @@ from hetcore.schema import TEXTS, Array, Part, Parts, Stored, Value
 from hetcore.targets import Problem
 
 __all__ = [
-    "ALL_GRAPHS", "ViewColumns", "enough_lack", "fitted_views", "views", "views_apart",
+    "ALL_GRAPHS", "TREES", "ViewColumns", "enough_lack", "fitted_views", "views", "views_apart",
 ]  # fmt: skip
 
 ALL_GRAPHS, ALL_TABLES = "all graphs", "all tables"
-LEARNERS = ("trees", "kernel", "linear")
+TREES = ("trees", "shallow trees")
+LEARNERS = (*TREES, "kernel", "linear")
+SEEN_BY = ("trees", "kernel", "linear")  # learners with columns of their own: all trees see the same
 MOST_SUMS, FEWEST_AVERAGED = 500_000_000, 32  # links times columns that are averaged over a graph; columns at least
 FEWER = "components "  # before the name of the columns that are averages of these
 MOST_UNSEEN = 2_000  # rows that members learn from, all together, up to which their folds' labels are hidden there
@@ -143,7 +146,7 @@ class ViewColumns(Stored):
             return made
         rows, found = unseen_rows(labels)[0], []
         for each in made:
-            there = unseen.get((each.view.columns, each.view.learner))
+            there = unseen.get((each.view.columns, each.view.sees))
             covers = np.zeros(len(labels.fold), bool)
             covers[each.rows] = True
             if there is not None and not covers.all():
@@ -198,7 +201,7 @@ class ViewColumns(Stored):
         return [next(of_graphs) if view.graphs else self._of_table(view, data) for view in self.views]
 
     def _of_table(self, view: View, data: HetData) -> DataView:
-        name, kind = view.tables[0], view.learner if view.learner == "trees" else "smooth"
+        name, kind = view.tables[0], "trees" if view.sees == "trees" else "smooth"
         # as in the fit, where a single table without graphs was not apart
         kind = "linear" if view.learner == "linear" and self.tables.linear_sees_all else kind
         if name not in data.sources:
@@ -213,7 +216,7 @@ class ViewColumns(Stored):
     ) -> list[DataView]:
         found, taken = [], {}
         for view in self.views if views is None else views:
-            covers, X = made[view.columns, view.learner]
+            covers, X = made[view.columns, view.sees]
             rows = np.flatnonzero(covers)
             # once for all learners that see the same
             if (id(covers), id(X)) not in taken:
@@ -226,7 +229,8 @@ class ViewColumns(Stored):
         several = len(tables) > 1
         views = [View(f"table {name}", learner, (name,), ()) for name in tables for learner in ("trees", "kernel")]
         whole = "joined" if several else f"table {tables[0]}"
-        views += [View(whole, "linear", tables, ())]
+        # a sum of what single columns, and pairs, say: learned from fewer labels than deep trees need
+        views += [View(whole, "linear", tables, ()), View(whole, "shallow trees", tables, ())]
         if several:
             views += [View(whole, learner, tables, ()) for learner in ("trees", "kernel")]
         if self.by_category is not None:
@@ -252,7 +256,7 @@ class ViewColumns(Stored):
         for name, has in tables.has.items():
             # the linear view of a table is there where it is the only one
             columns = tables.trees[name], tables.smooth[name], tables.joined_linear
-            made |= {(f"table {name}", learner): (has, X) for learner, X in zip(LEARNERS, columns)}
+            made |= {(f"table {name}", learner): (has, X) for learner, X in zip(SEEN_BY, columns)}
         links = {name: self.links(data, name, n_jobs) for name in self.shown}
         present = np.array([*tables.has.values(), *(linked_rows(each) for each in links.values())])
         if learn:
@@ -260,7 +264,7 @@ class ViewColumns(Stored):
         if len(tables.has) > 1:
             covers = tables.in_any & self._usable(present)[: len(tables.has)].all(axis=0)
             columns = tables.joined, tables.joined_smooth, tables.joined_linear
-            made |= {("joined", learner): (covers, X) for learner, X in zip(LEARNERS, columns)}
+            made |= {("joined", learner): (covers, X) for learner, X in zip(SEEN_BY, columns)}
         if self.near is not None:
             messages = self.near.columns(data.id_series, _columns_of(self.near.names, tables), labels)
             for name, (covers, X) in messages.items():
@@ -339,8 +343,8 @@ class ViewColumns(Stored):
             linear = narrowed(np.hstack([tables.joined_linear, scaled]))
         columns = np.hstack([tables.joined, graphs]), smooth, linear
         if learn and self._hidden:
-            self._keep_unseen(links, labels, dict(zip(LEARNERS, columns)))
-        return made | {("joined and graphs", learner): (covers, X) for learner, X in zip(LEARNERS, columns)}
+            self._keep_unseen(links, labels, dict(zip(SEEN_BY, columns)))
+        return made | {("joined and graphs", learner): (covers, X) for learner, X in zip(SEEN_BY, columns)}
 
     def _fewer(self, name: str, links: Any, X: NDArray, learn: bool) -> NDArray:
         """Return the columns X (n, d) to average over a graph: of very many links components of them (n, r)."""
@@ -367,7 +371,7 @@ class ViewColumns(Stored):
             self._keep_unseen_labels(name, near_labels)
         width, scale = values[0].shape[1], self.scales["graphs"]
         # of each graph's columns the first are labels, and the features behind them tell none
-        for learner in LEARNERS:
+        for learner in SEEN_BY:
             n_labels = width if learner == "trees" else width - COUNTS
             seen = [each[:, :n_labels] for each in values]
             step = n_labels + 2 * self.tables.flat_width + 1
@@ -398,7 +402,7 @@ class ViewColumns(Stored):
 
     def width(self, view: View, k: int) -> int:
         """Return how many columns a view has for k scores a row."""
-        trees, tables = view.learner == "trees", self.tables
+        trees, tables = view.sees == "trees", self.tables
         near_labels, flat = 3 * k + COUNTS, tables.flat_width
         linear = view.learner == "linear" and tables.linear_sees_all
         joined = sum(tables.widths().values()) if trees else tables.n_columns if linear else tables.smooth_width
@@ -498,7 +502,7 @@ def _key_of_view(made: DataView, data: HetData, labels: KnownLabels) -> str:
     tables = [(name, data.sources[name].digest()) for name in made.view.tables]
     graphs = [(name, data.graphs[name].digest()) for name in made.view.graphs]
     made_from = tables, graphs, data.ids.tolist(), labels.codes, labels.of_classes, labels.fold
-    return key_of(tuple(made.view), *made_from, made.rows)
+    return key_of(tuple(made.view._replace(learner=made.view.sees)), *made_from, made.rows)
 
 
 def enough_lack(known: NDArray[np.bool_]) -> int:

@@ -69,7 +69,7 @@ def test_the_views_of_data_and_their_widths(task):
     columns = ViewColumns().fit(data, _labels(data, task))
     for each in columns.of_training():
         assert each.X.shape == (each.rows.size, columns.width(each.view, _labels(data, task).codes.shape[1]))
-        assert each.view.learner == "trees" or np.isfinite(each.X).all()
+        assert each.view.sees == "trees" or np.isfinite(each.X).all()
 
 
 @pytest.mark.parametrize("task", TASKS)
@@ -317,7 +317,7 @@ def test_smooth_members_learn_from_those_columns(task):
     data, _ = planted(task)
     state = model(task)._start(Problem.of(data, None, None, task))
     found = {made.view: made for made in state._fitted_views()[1]}
-    smooth = [(view.learner, found[view.view]) for view in state.views if view.view.learner != "trees"]
+    smooth = [(view.learner, found[view.view]) for view in state.views if view.view.sees != "trees"]
     for learner, made in smooth:
         if made.unseen is None:
             assert not learner.apart
