@@ -45,6 +45,7 @@ from hetcore.trees import TreeParams
 __all__ = ["SEVERAL", "CrossFitted", "bins_of"]
 
 LEAVES, FEWEST, MOST = 25, 2, 10  # rows of a leaf: a 25th of the labels, from 2 to 10 (chosen where few are known)
+LEAVES_OF_CLASS = 4  # or, where that is less, so many a class: a leaf as large as a class can't be of one
 SEVERAL, BINS = 5, 32  # with more classes than that, columns have fewer bins: trees cost what their histograms do
 MOST_COLUMNS = 40  # of a tree of more than five classes
 SEEN_UNLINKED = 10  # labels of instances without a neighbour from which on trees know what that means
@@ -242,12 +243,15 @@ class CrossFitted:
 
     @property
     def _grower(self) -> Grower:
-        p = self.params
+        p, n_outputs = self.params, self.problem.scale.n_outputs
         # few labels bear small leaves only; many need larger ones against noise
-        fewest = p["min_samples_leaf"] or int(np.clip(self.labelled.size // LEAVES, FEWEST, MOST))
-        limits = TreeParams(p["max_depth"], p["max_leaf_nodes"], fewest, 1e-3, float(p["l2"]))
+        leaves = max(LEAVES, LEAVES_OF_CLASS * n_outputs)
+        fewest = p["min_samples_leaf"] or int(np.clip(self.labelled.size // leaves, FEWEST, MOST))
+        # a row's curvature is p (1 - p), small of one class in many: l2 counts rows of two even classes
+        curvature = 4.0 * (n_outputs - 1) / n_outputs**2 if n_outputs > 1 else 1.0
+        limits = TreeParams(p["max_depth"], p["max_leaf_nodes"], fewest, 1e-3, curvature * p["l2"])
         shares = p["subsample"], p["column_sample"]
-        several = self.problem.scale.n_outputs > SEVERAL
+        several = n_outputs > SEVERAL
         rule = limits, p["learning_rate"], p["leaf"] == "median", *shares, self.rng_trees
         most = MOST_COLUMNS if several else None
         return Grower(self.problem.scale, *rule, most_columns=most, n_jobs=n_threads(p["n_jobs"]))
