@@ -100,7 +100,9 @@ class _Stages(Declared):
         "Fewest rows of a leaf; None is a 25th of the labels, of K > 6 classes a 4K-th, in [2, 10], and 1 as printed. "
         "Rarer values are alike.",
     )
-    l2: float = param(1.0, Interval(0, 1e9), "Added under every leaf's value, of K > 2 classes 4 (K - 1) / K² of it; 0 as printed.")
+    l2: float = param(
+        1.0, Interval(0, 1e9), "Added under every leaf's value, of K > 2 classes 4 (K - 1) / K² of it; 0 as printed."
+    )
     subsample: float = param(0.7, Interval(0, 1, "(]"), "Share of the rows that a tree sees; all as printed.")
     column_sample: float = param(
         0.5,
