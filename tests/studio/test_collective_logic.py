@@ -300,3 +300,19 @@ def test_a_node_names_its_class_before_the_first_training():
     data = HetData({"a": pl.DataFrame({"id": ids, "x": [0.0, 1.0, 2.0]})}, links, (["1", "2"], ["<b>", "good"]))
     look, known = widgets_graph._look(data, None, None, None)
     assert known is None and look.text == ["label &lt;b&gt;", "label good", "no label"]
+
+
+def test_the_whole_page_follows_an_edit_whose_inference_is_there_already(data, monkeypatch):
+    state, looks, again = {}, [], []
+    for name, stand_in in (("session_state", state), ("rerun", lambda: again.append(True))):
+        monkeypatch.setattr(widgets_graph.st, name, stand_in)
+    monkeypatch.setattr(widgets_graph.st, "fragment", lambda look, run_every: looks.append(look) or (lambda: None))
+    monkeypatch.setattr(widgets_graph, "_drawn", lambda *given, **named: False)  # no worker has anything to do
+    key = widgets_edits.EDITS + data.digest()
+    state[key] = reopening.edits_text([{"op": "forget_labels", "ids": [str(data.ids[0])]}])
+    widgets_graph.network(data, data, graph="links", trained={}, owner="anna")
+    looks[0]()
+    assert not again
+    widgets_edits._undo(data.digest(), everything=True)
+    looks[0]()
+    assert again == [True]

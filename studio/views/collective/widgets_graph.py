@@ -103,8 +103,12 @@ def network(
         By label; empty before the first training has ended.
     owner : str
     """
+    log = edits(original.digest())
 
     def look() -> None:
+        # The whole page then: its address, and whether what is shown was trained with these edits, follow them.
+        if edits(original.digest()) != log:
+            st.rerun()
         was = st.session_state.get("network pending", False)
         pending = _drawn(original, base, graph=graph, trained=trained, owner=owner)
         st.session_state["network pending"] = pending
