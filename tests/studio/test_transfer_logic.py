@@ -302,8 +302,18 @@ BASE = [[0.5, 0.5], [0.6, 0.6], [0.7, 0.7]]
     [
         ([[0.6, 0.7], [0.7, 0.7], [0.8, 0.8]], "A helps at every number of examples (+10.0 ± 0.0 points at 3)."),
         ([[0.4, 0.4], [0.5, 0.5], [0.6, 0.6]], "A hurts at every number of examples (−10.0 ± 0.0 points at 3)."),
-        ([[0.6, 0.6], [0.5, 0.5], [0.6, 0.7]], "No transfer overtakes A at 2 examples (−5.0 ± 5.0 points at 3)."),
-        ([[0.4, 0.4], [0.7, 0.7], [0.7, 0.7]], "A helps in the end (+0.0 ± 0.0 points at 3), not at 1."),
+        ([[0.6, 0.6], [0.5, 0.5], [0.6, 0.6]], "No transfer overtakes A at 2 examples (−10.0 ± 0.0 points at 3)."),
+        (
+            [[0.6, 0.6], [0.5, 0.5], [0.6, 0.7]],
+            "A helps at 1, hurts at 2, makes no clear difference at 3 (−5.0 ± 5.0 points at 3).",
+        ),
+        ([[0.4, 0.4], [0.7, 0.7], [0.8, 0.8]], "A helps at 2 and 3, hurts at 1 (+10.0 ± 0.0 points at 3)."),
+        (
+            [[0.4, 0.6], [0.6, 0.7], [0.7, 0.7]],
+            "A makes no clear difference at any number of examples (+0.0 ± 0.0 points at 3).",
+        ),
+        ([[0.6, 0.6], [0.7]], "A helps at 1 (+10.0 ± 0.0 points at 1)."),
+        ([[0.6], [0.7], [0.8]], "A needs a second draw of the examples to be judged."),
     ],
 )  # fmt: skip
 def test_where_transfer_starts_to_hurt_is_one_sentence(ours, words):
