@@ -431,3 +431,11 @@ def test_where_transfer_begins_to_hurt_is_reported():
     assert eta.apart(6) == pytest.approx(0.32, abs=1e-3)  # chi-squared of one degree of freedom: 3.84 / 2 / 6
     assert eta.story(path, eta.FEW) == text
     assert eta.path_of(_events({0.5: 0.3}, 0.2)) is None and eta.path_of([]) is None
+
+
+def test_an_eta_that_makes_no_difference_is_not_called_the_best():
+    path = eta.path_of(_events({0.0: 0.899, 0.5: 0.899 - 1e-10, 5.0: 0.899}, 0.95))
+    text = eta.story(path)
+    assert "η makes no difference here (log loss 0.899)" in text and "is best" not in text and "larger" not in text
+    layout = figures.eta_scale(0.5, {"auto": 0.5}, path[:2])["layout"]
+    assert np.ptp(layout["yaxis"]["range"]) > 0.01

@@ -7,6 +7,8 @@ from typing import Any, NamedTuple
 
 __all__ = ["FEW", "Path", "apart", "beyond", "path_of", "story"]
 
+FLAT = 5e-4
+"""Losses over η that differ by less are the same as shown."""
 FEW = 30
 """Labelled rows of the target from which its left-out loss says more than chance: 6 may call good what errs more."""
 NATS = 1.92
@@ -69,18 +71,29 @@ def story(path: Path, rows: int | None = None) -> str:
     The page's own accuracy is of the target's other rows, and may say the opposite.
     """
     best = min(range(len(path.etas)), key=path.losses.__getitem__)
-    text = f"On the target's left-out rows η = {path.etas[best]:g} is best (log loss {path.losses[best]:.3f})."
+    what = "η makes no difference here" if _flat(path) else f"η = {path.etas[best]:g} is best"
+    text = f"On the target's left-out rows {what} (log loss {path.losses[best]:.3f})."
     if path.alone is not None:
         text += _hurts(path.etas, path.losses, path.alone, best)
-    if path.chosen == "boosting":
-        text += " “auto” lets every η vote, as far as these rows make it likely: the larger its point, the more."
-        text += f" Their mean is η = {path.eta:g}."
-    if path.chosen != "boosting" and path.alone is not None:
-        text += f" No η is worth it here: the guard takes “{path.chosen}”."
+    text += _taken(path)
     if rows is not None and rows < FEW:
         text += f" But {rows} rows tell little: the shaded 95% likelihood interval has {_interval(path, rows)}."
         text += " See how examples drawn anew do, over 10 seeds."
     return text
+
+
+def _flat(path: Path) -> bool:
+    return max(path.losses) - min(path.losses) < FLAT
+
+
+def _taken(path: Path) -> str:
+    """Say what “auto” takes."""
+    if path.chosen != "boosting":
+        return f" No η is worth it here: the guard takes “{path.chosen}”."
+    if _flat(path):
+        return ""
+    text = " “auto” lets every η vote, as far as these rows make it likely: the larger its point, the more."
+    return f"{text} Their mean is η = {path.eta:g}."
 
 
 def apart(rows: int) -> float:
