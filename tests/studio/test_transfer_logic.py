@@ -439,3 +439,22 @@ def test_an_eta_that_makes_no_difference_is_not_called_the_best():
     assert "η makes no difference here (log loss 0.899)" in text and "is best" not in text and "larger" not in text
     layout = figures.eta_scale(0.5, {"auto": 0.5}, path[:2])["layout"]
     assert np.ptp(layout["yaxis"]["range"]) > 0.01
+
+
+@pytest.mark.parametrize(
+    ("voted", "rows", "words"),
+    [
+        (0.899, 6, "its guard asks for 3 nats less over these 6 rows and finds 1.0."),
+        (0.899, 60, "its guard asks for 3 nats less over these 60 rows, steepness counted."),
+        (0.7, 6, "all η together have 0.700."),
+        (None, 6, "its guard asks for 3 nats less over these 6 rows and finds 0.9."),
+    ],
+)  # fmt: skip
+def test_the_story_tells_why_the_guard_keeps_boosting_that_loses_more(voted, rows, words):
+    (first,) = _events({0.0: 0.9, 0.5: 0.89}, 0.737)
+    if voted is not None:
+        for name, value in (("kind", "boosting"), ("learner", "both"), ("eta", None), ("loss", voted), ("share", 0.0)):
+            first.detail["eta_path"][name].append(value)
+    path = eta.path_of([first])
+    text = eta.story(path, rows)
+    assert "hurts at every η tried" in text and f"“auto” boosts all the same: {words}" in text
