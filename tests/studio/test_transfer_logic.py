@@ -444,10 +444,10 @@ def test_an_eta_that_makes_no_difference_is_not_called_the_best():
 @pytest.mark.parametrize(
     ("voted", "rows", "words"),
     [
-        (0.899, 6, "its guard asks for 3 nats less over these 6 rows and finds 1.0."),
-        (0.899, 60, "its guard asks for 3 nats less over these 60 rows, steepness counted."),
+        (0.899, 6, "over these 6 rows that is 1.0 nats less, and its guard asks for 3, steepness counted."),
+        (0.899, 60, "over these 60 rows that is 9.7 nats less, and its guard asks for 3, steepness counted."),
         (0.7, 6, "all η together have 0.700."),
-        (None, 6, "its guard asks for 3 nats less over these 6 rows and finds 0.9."),
+        (None, 6, "over these 6 rows that is 0.9 nats less, and its guard asks for 3, steepness counted."),
     ],
 )  # fmt: skip
 def test_the_story_tells_why_the_guard_keeps_boosting_that_loses_more(voted, rows, words):

@@ -110,9 +110,9 @@ def _unguarded(path: Path, rows: int) -> str:
     less = rows * (voted - path.alone)
     if less <= 0:
         return f" “auto” boosts all the same: all η together have {voted:.3f}."
-    # Beside the losses the guard counts how far each has to be made steeper, which few rows can tip.
-    counted = f" and finds {less:.1f}" if less <= MARGIN else ", steepness counted"
-    return f" “auto” boosts all the same: its guard asks for {MARGIN:g} nats less over these {rows} rows{counted}."
+    # The guard counts beside the losses how far each has to be made steeper than usual.
+    text = f"over these {rows} rows that is {less:.1f} nats less, and its guard asks for {MARGIN:g}, steepness counted"
+    return f" “auto” boosts all the same: {text}."
 
 
 def apart(rows: int) -> float:
