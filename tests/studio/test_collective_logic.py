@@ -19,11 +19,13 @@ from hetcore.data import HetData
 from hetcore.events import RoundEnd
 from hetcore.figures import graph as figures_graph
 from studio import scenarios
+from studio.jobs.job import Setting
 from studio.jobs.worker import child_environment
 from studio.runs import export, reopening
 from studio.runs.run import Run
 from studio.views.collective import edits as collective_edits
 from studio.views.collective import settings, widgets, widgets_edits, widgets_graph
+from studio.views.collective.widgets_node import Trained
 from studio.views.common.curves import KEPT
 from studio.views.common.paired import Paired
 from studio.views.common.training import run_of
@@ -316,3 +318,13 @@ def test_the_whole_page_follows_an_edit_whose_inference_is_there_already(data, m
     widgets_edits._undo(data.digest(), everything=True)
     looks[0]()
     assert again == [True]
+
+
+def test_a_model_of_one_stage_has_no_colours_by_stage(data, monkeypatch):
+    monkeypatch.setattr(widgets_graph.st, "session_state", {})
+    trace, frame, model = np.zeros((1, data.n)), pl.DataFrame(), Trained("run", Setting("MGBRegressor"), None)
+    found = [
+        widgets_graph._by_stage(data, model, collective_edits.Inference(frame, trace, np.zeros((count, data.n))))
+        for count in (1, 2)
+    ]
+    assert [len(each) for each in found] == [0, 2]

@@ -278,6 +278,9 @@ def _by_stage(data: HetData, model: Trained | None, now: Inference | None) -> li
     colour = st.session_state.get("network colour") or "Prediction"
     if model is None or now is None or now.stages is None or colour not in ("Prediction", "Residual"):
         return []
+    # A model that is kept with its first stage alone has nothing to go through.
+    if len(now.stages) < 2:
+        return []
     if colour == "Prediction":
         return [_valued(data, stage, "prediction").colour for stage in now.stages]
     frame = model.result.predictions
