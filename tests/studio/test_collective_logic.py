@@ -24,7 +24,7 @@ from studio.jobs.worker import child_environment
 from studio.runs import export, reopening
 from studio.runs.run import Run
 from studio.views.collective import edits as collective_edits
-from studio.views.collective import settings, widgets, widgets_edits, widgets_graph
+from studio.views.collective import settings, widgets, widgets_edits, widgets_graph, widgets_node
 from studio.views.collective.widgets_node import Trained
 from studio.views.common.curves import KEPT
 from studio.views.common.paired import Paired
@@ -328,3 +328,14 @@ def test_a_model_of_one_stage_has_no_colours_by_stage(data, monkeypatch):
         for count in (1, 2)
     ]
     assert [len(each) for each in found] == [0, 2]
+
+
+@pytest.mark.parametrize(("became", "start"), [(True, "MGB became GB: "), (False, "GB predicts each node on its own")])
+def test_a_node_without_sweeps_says_whether_its_model_became_gb(data, monkeypatch, became, start):
+    captions, end = [], event("MGB", 1, 10.0, 0.0, best=1)
+    end.detail["became_gb"] = became
+    monkeypatch.setattr(widgets_node.st, "caption", captions.append)
+    now = collective_edits.Inference(pl.DataFrame(), np.zeros((1, data.n)))
+    widgets_node._sweeps(data, 0, pl.DataFrame(), now, None, became=settings.became({"MGB": end}))
+    caption = captions[0].replace("\\", "")
+    assert caption.startswith(start) and caption.endswith("there are no sweeps.")
