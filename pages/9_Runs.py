@@ -236,7 +236,8 @@ def compare(runs: Sequence[Run]) -> None:
         st.markdown("The same settings and the same data.")
     else:
         st.markdown("##### Settings that differ")
-        show_table(differing, key="differing", alt="Settings that differ between the runs")
+        columns = {n: st.column_config.TextColumn(width=w) for n, w in run_compare.widths(differing).items()}
+        show_table(differing, key="differing", alt="Settings that differ between the runs", column_config=columns)
     curves_and_weights(runs)
     per_instance(by_name)
 

@@ -32,6 +32,16 @@ def test_only_settings_that_differ_are_reported_and_in_words():
     assert compare.differing({"1. a": run(), "2. b": run()}).is_empty()
 
 
+def test_a_setting_that_is_not_given_is_as_usual_and_long_changes_have_room():
+    drop = [{"op": "drop_source", "name": name} for name in ("fou", "kar", "mor")]
+    runs = {"1. a": run(params={"eta_on": None}, operations=drop), "2. b": run(params={"eta_on": "both"})}
+    found = compare.differing(runs)
+    assert found.rows()[1] == ("η on", "as usual", "both")
+    room, text = compare.widths(found), found["1. a"][0]
+    assert 6 * len(text) < room["1. a"] < 10 * len(text) and room["2. b"] < room["1. a"]
+    assert compare.widths(pl.DataFrame({"a": ["x" * 1000]})) == {"a": compare.WIDEST}
+
+
 def test_an_operation_of_another_version_is_no_failure():
     differences = compare.differing({"1. a": run(operations=[{"op": "fly"}]), "2. b": run()}).rows()
     assert differences == [("changes to the data", "a change that this studio does not know", "none")]
