@@ -187,6 +187,7 @@ def test_changed_settings_of_all_models_are_listed_once():
     new = {"target": Setting("GBC", {"max_depth": 3}), "T": Setting("T", {"max_depth": 3, "eta": 2.0})}
     assert widgets_progress.changes(old, new) == "depth 2 → 3; η 1 → 2"
     assert widgets_progress.changes(old, old | {"T": new["T"]}) == "depth 2 → 3; η 1 → 2"
+    assert widgets_progress.changes({"T": old["T"]}, old) == "without target"
 
 
 @pytest.mark.slow
