@@ -236,7 +236,9 @@ def compare(runs: Sequence[Run]) -> None:
         st.markdown("The same settings and the same data.")
     else:
         st.markdown("##### Settings that differ")
-        columns = {n: st.column_config.TextColumn(width=w) for n, w in run_compare.widths(differing).items()}
+        widths, text = run_compare.widths(differing), st.column_config.TextColumn
+        # Which setting it is stays in view where the runs are scrolled.
+        columns = {name: text(width=width, pinned=name == "setting") for name, width in widths.items()}
         show_table(differing, key="differing", alt="Settings that differ between the runs", column_config=columns)
     curves_and_weights(runs)
     per_instance(by_name)
