@@ -15,6 +15,7 @@ from studio.views.collective.widgets_edits import of_the_page, say_left_out
 from studio.views.collective.widgets_graph import network
 from studio.views.collective.widgets_node import Trained
 from studio.views.common import training
+from studio.views.common.curves import kept
 from studio.views.common.paired import Paired, against
 from studio.views.common.widgets import escape, frame, panes
 from studio.views.common.widgets_chance import any_over_seeds, compared
@@ -89,7 +90,8 @@ def trained() -> dict[str, Trained]:
     for label, run in ({} if live.busy else live.runs).items():
         result = live.result(label)
         if result is not None and result.model is not None and result.predictions is not None:
-            found[label] = Trained(run, live.settings[label], result, live.result_before(label))
+            became = collective.became({label: kept(live.events()[label])})
+            found[label] = Trained(run, live.settings[label], result, live.result_before(label), became)
     return found
 
 

@@ -93,7 +93,7 @@ watch()
 if not active and so_far.cells.height:
     downloads(catalog.so_far(st.session_state, name))
 with st.expander("The code of this run, and all seeds from a shell"):
-    st.code(f'from hetcore import experiments\n\nprint(experiments.run("{name}", "page").verdict)', language="python")
+    st.code(f'import experiments\n\nprint(experiments.run("{name}", "page").verdict)', language="python")
     st.code(f"python -m experiments {name}", language="sh")
     st.caption(
         "The page and the code run a few seeds. The command runs them all, spreads them with --cluster, and goes on "

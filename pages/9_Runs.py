@@ -236,7 +236,10 @@ def compare(runs: Sequence[Run]) -> None:
         st.markdown("The same settings and the same data.")
     else:
         st.markdown("##### Settings that differ")
-        show_table(differing, key="differing", alt="Settings that differ between the runs")
+        widths, text = run_compare.widths(differing), st.column_config.TextColumn
+        # Which setting it is stays in view where the runs are scrolled.
+        columns = {name: text(width=width, pinned=name == "setting") for name, width in widths.items()}
+        show_table(differing, key="differing", alt="Settings that differ between the runs", column_config=columns)
     curves_and_weights(runs)
     per_instance(by_name)
 
@@ -279,9 +282,10 @@ def curves_and_weights(runs: Sequence[Run]) -> None:
     with right:
         if not weights:
             st.markdown("##### Weights")
-            st.caption("No weights: these methods learn none, or there is one source.")
+            st.caption("No weights: these methods learn none, there is one source, or the target alone counts.")
+        titles = {"sources": "sources and target" if any(map(table.target, runs)) else "sources", "graphs": "graphs"}
         for kind, figure in weights.items():
-            st.markdown(f"##### Weights of {kind}" + (", among themselves" if len(weights) > 1 else ""))
+            st.markdown(f"##### Weights of {titles[kind]}" + (", among themselves" if len(weights) > 1 else ""))
             chart(figure, f"run_weights_{kind}", f"weights of {kind}")
     # Both kinds of figures leave in one zip, so that their names have to differ.
     named = {f"weights of {kind}": figure for kind, figure in weights.items()}

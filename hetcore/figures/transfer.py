@@ -21,6 +21,8 @@ LOWEST, HIGHEST = 0.01, 1000.0
 """Ends of the scale of η."""
 ETA_RANGE = -2.3, 3.3
 """Ends of its axis, as powers of ten."""
+LEAST_HEIGHT = 0.01
+"""Of log loss, that the axis of a curve over η spans at least."""
 SHADE = "rgba(128,128,128,0.15)"
 APART = 0.5
 """Of the height of a curve over η, how far apart the names of marks stand: a line of letters on a small chart."""
@@ -190,7 +192,9 @@ def eta_scale(
         The share of the vote that each η of the path has: the area of its point.
     """
     low, high = (min(path[1]), max(path[1])) if path else (0.0, 1.0)
-    height = max(high - low, 1e-9)
+    # Losses that differ by less are one level: on a scale of their own they would be mountains of rounding.
+    height = max(high - low, LEAST_HEIGHT)
+    high = low + height
     data = [
         {
             "type": "scatter", "mode": "lines+text", "x": [_on_scale(mark)] * 2,

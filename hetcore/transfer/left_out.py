@@ -42,7 +42,7 @@ from hetcore.transfer.shares import mixture
 from hetcore.transfer.together import Vote
 
 __all__ = [
-    "ANCHORS", "BOOSTED", "BOTH", "ETAS", "FIRST_ETA", "Candidate", "Choice", "Evaluated", "Search", "anchor",
+    "ANCHORS", "BOOSTED", "BOTH", "ETAS", "FIRST_ETA", "MARGIN", "Candidate", "Choice", "Evaluated", "Search", "anchor",
     "folds_of", "log_loss", "mean_eta", "posterior",
 ]  # fmt: skip
 

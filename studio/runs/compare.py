@@ -13,11 +13,16 @@ from studio.runs.differences import OMITTED, named, operations_text, value_text
 from studio.runs.run import Run
 from studio.runs.table import metric, result, rounds
 
-__all__ = ["curves", "differing", "differing_text", "in_order", "instances", "kept_model", "summary", "weights_figure"]
+__all__ = [
+    "curves", "differing", "differing_text", "in_order", "instances", "kept_model", "summary", "weights_figure",
+    "widths",
+]  # fmt: skip
 
 CURVES = ("metric:held_out", "metric:left_out", "metric:train")
 """Columns of a history that say how good a run is, best first."""
 NOT_SET = "–"
+LETTER, MARGINS, WIDEST = 7, 24, 800
+"""Pixels of a letter in a table, of a cell's two margins, and of a column at most."""
 
 
 # Settings -------------------------------------------------------------------------------------------------------------
@@ -42,6 +47,12 @@ def differing(runs: Mapping[str, Run]) -> pl.DataFrame:
     rows = [[name, *(facts.get(name, NOT_SET) for facts in facts_of.values())] for name in names]
     rows = [row for row in rows if len(set(row[1:])) > 1]
     return pl.DataFrame(rows, schema=dict.fromkeys(["setting", *runs], pl.String), orient="row")
+
+
+def widths(frame: pl.DataFrame) -> dict[str, int]:
+    """Return the pixels that each column of texts needs to be read, at most `WIDEST`: a table scrolls sideways."""
+    longest = {name: max(map(len, [name, *frame[name]])) for name in frame.columns}
+    return {name: min(LETTER * letters + MARGINS, WIDEST) for name, letters in longest.items()}
 
 
 def _facts(run: Run) -> dict[str, str]:

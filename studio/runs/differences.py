@@ -214,6 +214,8 @@ def _params_changed(before: Outcome, after: Outcome) -> list[str]:
 
 def value_text(value: Any) -> str:
     """Return the value of a setting as a reader has it."""
+    if value is None:  # whatever the method takes by itself
+        return "as usual"
     if isinstance(value, float):
         return f"{value:g}"
     return shown(value if isinstance(value, str) else json.dumps(value, default=str))

@@ -13,8 +13,8 @@ from studio.runs.differences import OMITTED, named, operations_text, value_text
 from studio.runs.run import Run
 
 __all__ = [
-    "WIDTHS", "apart", "downloads", "example_of", "label", "metric", "result", "rounds", "short", "table", "unfinished",
-    "weights",
+    "WIDTHS", "apart", "downloads", "example_of", "label", "metric", "result", "rounds", "short", "table", "target",
+    "unfinished", "weights",
 ]  # fmt: skip
 
 LONGEST = 60
@@ -78,10 +78,23 @@ def rounds(run: Run) -> int | None:
 
 
 def weights(run: Run, graphs: bool = False) -> dict[str, float]:
-    """Return the learned weights of a run's sources, or of its graphs: each kind has a sum of its own."""
+    """Return the learned weights of a run's sources, or of its graphs: each kind has a sum of its own.
+
+    Of transfer the target's share is among them; a method that weighs no source has none.
+    """
     # Sources and graphs each sum to one, so that bars of both together would mislead.
     parts = [run.results.get(kind) for kind in (("graph_weights",) if graphs else ("source_weights", "weights"))]
-    return {str(k): float(v) for part in parts if isinstance(part, Mapping) for k, v in part.items() if _is_number(v)}
+    found = {str(k): float(v) for part in parts if isinstance(part, Mapping) for k, v in part.items() if _is_number(v)}
+    if graphs or (aim := target(run)) is None:
+        return found
+    # What sources are given is a share of all weight, of which the target has the rest.
+    return found | {aim: max(1.0 - sum(found.values()), 0.0)} if any(found.values()) else {}
+
+
+def target(run: Run) -> str | None:
+    """Return the domain that a run transfers to, None where it is no transfer."""
+    form = run.settings.get("form") or {}
+    return str(form["target"]) if form.get("form") == "domains" and "target" in form else None
 
 
 def example_of(run: Run) -> str | None:

@@ -224,6 +224,20 @@ def test_a_link_to_a_training_that_is_not_kept_says_so_until_one_is_begun():
     assert warned(page.run()) == []
 
 
+def test_of_several_trainings_those_that_are_kept_are_shown_and_the_others_named():
+    page = opened(data="planted")
+    page.button(key="train").click().run()
+    run = page.session_state["live Consensus"].runs["Consensus"]
+    assert manager.manager().wait(run, timeout=PATIENCE).state == "finished"
+    sentence = "Other is not kept here any more: press Train to make what is missing again."
+    linked = opened(**(address(page.run()) | {"run": f"{run},nosuch", "labels": "Consensus|Other"}))
+    live = page.session_state["live Consensus"]
+    live.runs["Other"], live.settings["Other"] = "nosuch", live.settings["Consensus"]  # deleted on the page of runs
+    for each in (linked, page.run()):
+        assert not each.exception and warned(each) == [sentence]
+        assert each.session_state["live Consensus"].runs == {"Consensus": run} and address(each)["run"] == run
+
+
 @pytest.mark.parametrize("name", ["2_Consensus.py", "3_Collective.py"])
 def test_the_sentence_about_an_unknown_example_stays_until_the_page_changes(name):
     page = opened(name, data="nosuch")

@@ -53,6 +53,13 @@ def test_the_page_opens_on_an_experiment_whose_data_are_here(page, tmp_path, mon
     assert "(needs a download)" in catalog.titled("gbc-figure-3")
 
 
+def test_the_code_of_a_run_imports_what_it_calls(page):
+    page.run()
+    there = {}
+    exec(page.code[0].value.partition("\n")[0], there)
+    assert there["experiments"].run is experiments.run and "experiments.run(" in page.code[0].value
+
+
 @pytest.mark.parametrize("wrong, verdict", [(False, "Holds"), (True, "Doesn't hold here")])
 def test_what_was_run_is_evaluated(page, tmp_path, wrong, verdict):
     _fill(tmp_path, wrong)

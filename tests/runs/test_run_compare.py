@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from hetcore.figures import basic
-from studio.runs import compare
+from studio.runs import compare, table
 from studio.runs.run import Run
 
 
@@ -32,6 +32,16 @@ def test_only_settings_that_differ_are_reported_and_in_words():
     assert compare.differing({"1. a": run(), "2. b": run()}).is_empty()
 
 
+def test_a_setting_that_is_not_given_is_as_usual_and_long_changes_have_room():
+    drop = [{"op": "drop_source", "name": name} for name in ("fou", "kar", "mor")]
+    runs = {"1. a": run(params={"eta_on": None}, operations=drop), "2. b": run(params={"eta_on": "both"})}
+    found = compare.differing(runs)
+    assert found.rows()[1] == ("η on", "as usual", "both")
+    room, text = compare.widths(found), found["1. a"][0]
+    assert 6 * len(text) < room["1. a"] < 10 * len(text) and room["2. b"] < room["1. a"]
+    assert compare.widths(pl.DataFrame({"a": ["x" * 1000]})) == {"a": compare.WIDEST}
+
+
 def test_an_operation_of_another_version_is_no_failure():
     differences = compare.differing({"1. a": run(operations=[{"op": "fly"}]), "2. b": run()}).rows()
     assert differences == [("changes to the data", "a change that this studio does not know", "none")]
@@ -49,6 +59,17 @@ def test_each_measure_has_an_axis_and_each_run_its_colour():
     colours = {trace["name"]: trace["line"]["color"] for figure in drawn.values() for trace in figure["data"]}
     assert len(set(colours.values())) == 3
     assert compare.curves(runs, {}) == {}
+
+
+def test_shares_of_transfer_have_the_target_and_methods_that_weigh_no_source_are_left_out():
+    form = {"form": "domains", "target": "home"}
+    runs = {"1. boosted": run("TrAdaBoostClassifier", form=form), "2. alone": run("TargetSVM", form=form)}
+    runs["3. other"] = run()
+    for each, shares in zip(runs.values(), ({"near": 0.5, "far": 0.25}, {"near": 0.0, "far": 0.0}, {"near": 1.0})):
+        each.results["source_weights"] = shares
+    found = {name: table.weights(each) for name, each in runs.items()}
+    assert found["1. boosted"] == {"near": 0.5, "far": 0.25, "home": 0.25} and found["3. other"] == {"near": 1.0}
+    assert [bar["name"] for bar in compare.weights_figure(found)["data"]] == ["1. boosted", "3. other"]
 
 
 def test_who_is_right_where_classes_differ():

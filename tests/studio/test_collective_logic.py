@@ -19,11 +19,13 @@ from hetcore.data import HetData
 from hetcore.events import RoundEnd
 from hetcore.figures import graph as figures_graph
 from studio import scenarios
+from studio.jobs.job import Setting
 from studio.jobs.worker import child_environment
 from studio.runs import export, reopening
 from studio.runs.run import Run
 from studio.views.collective import edits as collective_edits
-from studio.views.collective import settings, widgets, widgets_edits, widgets_graph
+from studio.views.collective import settings, widgets, widgets_edits, widgets_graph, widgets_node
+from studio.views.collective.widgets_node import Trained
 from studio.views.common.curves import KEPT
 from studio.views.common.paired import Paired
 from studio.views.common.training import run_of
@@ -300,3 +302,40 @@ def test_a_node_names_its_class_before_the_first_training():
     data = HetData({"a": pl.DataFrame({"id": ids, "x": [0.0, 1.0, 2.0]})}, links, (["1", "2"], ["<b>", "good"]))
     look, known = widgets_graph._look(data, None, None, None)
     assert known is None and look.text == ["label &lt;b&gt;", "label good", "no label"]
+
+
+def test_the_whole_page_follows_an_edit_whose_inference_is_there_already(data, monkeypatch):
+    state, looks, again = {}, [], []
+    for name, stand_in in (("session_state", state), ("rerun", lambda: again.append(True))):
+        monkeypatch.setattr(widgets_graph.st, name, stand_in)
+    monkeypatch.setattr(widgets_graph.st, "fragment", lambda look, run_every: looks.append(look) or (lambda: None))
+    monkeypatch.setattr(widgets_graph, "_drawn", lambda *given, **named: False)  # no worker has anything to do
+    key = widgets_edits.EDITS + data.digest()
+    state[key] = reopening.edits_text([{"op": "forget_labels", "ids": [str(data.ids[0])]}])
+    widgets_graph.network(data, data, graph="links", trained={}, owner="anna")
+    looks[0]()
+    assert not again
+    widgets_edits._undo(data.digest(), everything=True)
+    looks[0]()
+    assert again == [True]
+
+
+def test_a_model_of_one_stage_has_no_colours_by_stage(data, monkeypatch):
+    monkeypatch.setattr(widgets_graph.st, "session_state", {})
+    trace, frame, model = np.zeros((1, data.n)), pl.DataFrame(), Trained("run", Setting("MGBRegressor"), None)
+    found = [
+        widgets_graph._by_stage(data, model, collective_edits.Inference(frame, trace, np.zeros((count, data.n))))
+        for count in (1, 2)
+    ]
+    assert [len(each) for each in found] == [0, 2]
+
+
+@pytest.mark.parametrize(("became", "start"), [(True, "MGB became GB: "), (False, "GB predicts each node on its own")])
+def test_a_node_without_sweeps_says_whether_its_model_became_gb(data, monkeypatch, became, start):
+    captions, end = [], event("MGB", 1, 10.0, 0.0, best=1)
+    end.detail["became_gb"] = became
+    monkeypatch.setattr(widgets_node.st, "caption", captions.append)
+    now = collective_edits.Inference(pl.DataFrame(), np.zeros((1, data.n)))
+    widgets_node._sweeps(data, 0, pl.DataFrame(), now, None, became=settings.became({"MGB": end}))
+    caption = captions[0].replace("\\", "")
+    assert caption.startswith(start) and caption.endswith("there are no sweeps.")

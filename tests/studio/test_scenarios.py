@@ -265,7 +265,7 @@ SENTENCES = [
     (
         Outcome((), {"depth": None}, "error", 0.5),
         Outcome((), {"depth": 3, "weights": "learned"}, "RMSE", 0.5),
-        "depth null → 3; weights null → learned: RMSE 0.500.",
+        "depth as usual → 3; weights as usual → learned: RMSE 0.500.",
     ),
 ]
 

@@ -187,6 +187,7 @@ def test_changed_settings_of_all_models_are_listed_once():
     new = {"target": Setting("GBC", {"max_depth": 3}), "T": Setting("T", {"max_depth": 3, "eta": 2.0})}
     assert widgets_progress.changes(old, new) == "depth 2 → 3; η 1 → 2"
     assert widgets_progress.changes(old, old | {"T": new["T"]}) == "depth 2 → 3; η 1 → 2"
+    assert widgets_progress.changes({"T": old["T"]}, old) == "without target"
 
 
 @pytest.mark.slow
@@ -302,8 +303,18 @@ BASE = [[0.5, 0.5], [0.6, 0.6], [0.7, 0.7]]
     [
         ([[0.6, 0.7], [0.7, 0.7], [0.8, 0.8]], "A helps at every number of examples (+10.0 ± 0.0 points at 3)."),
         ([[0.4, 0.4], [0.5, 0.5], [0.6, 0.6]], "A hurts at every number of examples (−10.0 ± 0.0 points at 3)."),
-        ([[0.6, 0.6], [0.5, 0.5], [0.6, 0.7]], "No transfer overtakes A at 2 examples (−5.0 ± 5.0 points at 3)."),
-        ([[0.4, 0.4], [0.7, 0.7], [0.7, 0.7]], "A helps in the end (+0.0 ± 0.0 points at 3), not at 1."),
+        ([[0.6, 0.6], [0.5, 0.5], [0.6, 0.6]], "No transfer overtakes A at 2 examples (−10.0 ± 0.0 points at 3)."),
+        (
+            [[0.6, 0.6], [0.5, 0.5], [0.6, 0.7]],
+            "A helps at 1, hurts at 2, makes no clear difference at 3 (−5.0 ± 5.0 points at 3).",
+        ),
+        ([[0.4, 0.4], [0.7, 0.7], [0.8, 0.8]], "A helps at 2 and 3, hurts at 1 (+10.0 ± 0.0 points at 3)."),
+        (
+            [[0.4, 0.6], [0.6, 0.7], [0.7, 0.7]],
+            "A makes no clear difference at any number of examples (+0.0 ± 0.0 points at 3).",
+        ),
+        ([[0.6, 0.6], [0.7]], "A helps at 1 (+10.0 ± 0.0 points at 1)."),
+        ([[0.6], [0.7], [0.8]], "A needs a second draw of the examples to be judged."),
     ],
 )  # fmt: skip
 def test_where_transfer_starts_to_hurt_is_one_sentence(ours, words):
@@ -421,3 +432,30 @@ def test_where_transfer_begins_to_hurt_is_reported():
     assert eta.apart(6) == pytest.approx(0.32, abs=1e-3)  # chi-squared of one degree of freedom: 3.84 / 2 / 6
     assert eta.story(path, eta.FEW) == text
     assert eta.path_of(_events({0.5: 0.3}, 0.2)) is None and eta.path_of([]) is None
+
+
+def test_an_eta_that_makes_no_difference_is_not_called_the_best():
+    path = eta.path_of(_events({0.0: 0.899, 0.5: 0.899 - 1e-10, 5.0: 0.899}, 0.95))
+    text = eta.story(path)
+    assert "η makes no difference here (log loss 0.899)" in text and "is best" not in text and "larger" not in text
+    layout = figures.eta_scale(0.5, {"auto": 0.5}, path[:2])["layout"]
+    assert np.ptp(layout["yaxis"]["range"]) > 0.01
+
+
+@pytest.mark.parametrize(
+    ("voted", "rows", "words"),
+    [
+        (0.899, 6, "over these 6 rows that is 1.0 nats less, and its guard asks for 3, steepness counted."),
+        (0.899, 60, "over these 60 rows that is 9.7 nats less, and its guard asks for 3, steepness counted."),
+        (0.7, 6, "all η together have 0.700."),
+        (None, 6, "over these 6 rows that is 0.9 nats less, and its guard asks for 3, steepness counted."),
+    ],
+)  # fmt: skip
+def test_the_story_tells_why_the_guard_keeps_boosting_that_loses_more(voted, rows, words):
+    (first,) = _events({0.0: 0.9, 0.5: 0.89}, 0.737)
+    if voted is not None:
+        for name, value in (("kind", "boosting"), ("learner", "both"), ("eta", None), ("loss", voted), ("share", 0.0)):
+            first.detail["eta_path"][name].append(value)
+    path = eta.path_of([first])
+    text = eta.story(path, rows)
+    assert "hurts at every η tried" in text and f"“auto” boosts all the same: {words}" in text

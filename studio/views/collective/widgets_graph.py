@@ -103,8 +103,12 @@ def network(
         By label; empty before the first training has ended.
     owner : str
     """
+    log = edits(original.digest())
 
     def look() -> None:
+        # The whole page then: its address, and whether what is shown was trained with these edits, follow them.
+        if edits(original.digest()) != log:
+            st.rerun()
         was = st.session_state.get("network pending", False)
         pending = _drawn(original, base, graph=graph, trained=trained, owner=owner)
         st.session_state["network pending"] = pending
@@ -273,6 +277,9 @@ def _by_stage(data: HetData, model: Trained | None, now: Inference | None) -> li
     """Return the nodes' colours after each stage, (n,) each; none where there is nothing that follows the stages."""
     colour = st.session_state.get("network colour") or "Prediction"
     if model is None or now is None or now.stages is None or colour not in ("Prediction", "Residual"):
+        return []
+    # A model that is kept with its first stage alone has nothing to go through.
+    if len(now.stages) < 2:
         return []
     if colour == "Prediction":
         return [_valued(data, stage, "prediction").colour for stage in now.stages]

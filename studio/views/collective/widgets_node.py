@@ -33,10 +33,12 @@ class Trained:
     result : RunResult
     before : RunResult or None
         Of the training before.
+    became : str, default=""
+        That it became GB, and why; empty where it did not.
     """
 
-    def __init__(self, run: str, setting: Setting, result: Any, before: Any = None) -> None:
-        self.run, self.setting, self.result, self.before = run, setting, result, before
+    def __init__(self, run: str, setting: Setting, result: Any, before: Any = None, became: str = "") -> None:
+        self.run, self.setting, self.result, self.before, self.became = run, setting, result, before, became
 
 
 def node(
@@ -71,7 +73,7 @@ def node(
             words = "All are inferred together just now." if pending else "The inference failed: train again."
             st.caption(words)
         else:
-            _sweeps(edited, place, near, now, first)
+            _sweeps(edited, place, near, now, first, became=model.became if model else "")
     with around:
         if near.height:
             show_table(near, width="stretch", height=300)
@@ -86,13 +88,15 @@ def plain(value: Any) -> str:
     return brief(value) if isinstance(value, float) else str(value)
 
 
-def _sweeps(data: HetData, place: int, near: pl.DataFrame, now: Inference | None, first: Inference | None) -> None:
+def _sweeps(
+    data: HetData, place: int, near: pl.DataFrame, now: Inference | None, first: Inference | None, became: str
+) -> None:
     """Draw how the prediction of a node, and of its nearest neighbours, moved over the sweeps."""
     if now is None:
         st.caption("Train first: then this shows how its prediction moves while all are inferred together.")
         return
     if now.trace.shape[0] < 2:
-        st.caption("GB predicts each node on its own: there are no sweeps.")
+        st.caption(escape(f"{became} GB predicts each node on its own: there are no sweeps.".lstrip()))
         return
     unit = "prediction" if data.target_kind == "regression" else "probability of its class"
     pale = {} if first is None else {"this node": (np.arange(len(first.trace)), first.trace[:, place])}

@@ -44,6 +44,8 @@ def what_if() -> None:
 def changes(old: Mapping[str, Setting], new: Mapping[str, Setting]) -> str:
     """Say what differs between trained settings and those of the controls."""
     both = [label for label in new if label in old and old[label] != new[label]]
+    if not both and old.keys() < new.keys():
+        return f"without {', '.join(label for label in new if label not in old)}"
     if not both or old.keys() != new.keys():
         return "other models are chosen"
     pairs = [[Outcome(tuple(each.operations), each.params) for each in (old[label], new[label])] for label in both]

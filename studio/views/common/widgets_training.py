@@ -26,6 +26,7 @@ import streamlit as st
 from studio import session
 from studio.jobs import manager as jobs
 from studio.jobs.job import ACTIVE, Setting
+from studio.messages import shown
 from studio.runs import reopening, restoring, store
 from studio.runs.run import new_id
 from studio.views.common import training, widgets_lessons
@@ -119,23 +120,29 @@ class LiveTrainings:
 
     def _adopt(self) -> None:
         """Find the runs that the URL names, after a reload; those of another owner are shown and obey nobody here."""
-        named = st.query_params.get("run")
-        if self._state_key in st.session_state or not named:
-            return
-        labels, runs = self._named(named)
-        known = [jobs.manager().task(run) for run in runs if _known(run, self._owner)]
-        tasks = [task for task in known if isinstance(task, jobs.TrainingTask)]
-        gone, other = len(tasks) < len(runs), any(task.digest != self.digest for task in tasks)
-        if gone or other:
+        named, kept = st.query_params.get("run"), st.session_state.get(self._state_key)
+        if kept is not None:
+            st.session_state[self._state_key] = _of_those_left(kept, self._owner)
+        elif named:
+            self._adopt_named(*self._named(named))
+
+    def _adopt_named(self, labels: Sequence[str], runs: Sequence[str]) -> None:
+        known = {label: run for label, run in zip(labels, runs) if _known(run, self._owner)}
+        tasks = {label: jobs.manager().task(run) for label, run in known.items()}
+        tasks = {label: task for label, task in tasks.items() if isinstance(task, jobs.TrainingTask)}
+        other = any(task.digest != self.digest for task in tasks.values())
+        if other or not tasks:
             for name in ("run", "before"):
                 st.query_params.pop(name, None)
-            session.note(RUN, NOT_KEPT if gone else OF_OTHER_DATA)
+            session.note(RUN, OF_OTHER_DATA if other else NOT_KEPT)
             return
-        settings = [Setting.of(task) for task in tasks]
-        own = all(_is_of(run, self._owner) for run in runs)
-        given = dict(zip(labels, settings)), dict(zip(labels, runs))
-        kept = _Kept(self._current.title, self.digest, *given, *self._adopted_before(labels), own=own, fresh=False)
-        st.session_state[self._state_key] = replace(kept, screen=self._screen(settings))
+        _say_gone([label for label in labels if label not in tasks])
+        settings = {label: Setting.of(task) for label, task in tasks.items()}
+        left = {label: known[label] for label in tasks}
+        own = all(_is_of(run, self._owner) for run in left.values())
+        given = settings, left, *self._adopted_before(labels)
+        kept = _Kept(self._current.title, self.digest, *given, own=own, fresh=False)
+        st.session_state[self._state_key] = replace(kept, screen=self._screen([*settings.values()]))
 
     def _named(self, named: str) -> tuple[list[str], list[str]]:
         """Return the labels and the ids of the runs that the URL names; an id alone stands for all of its page."""
@@ -244,7 +251,8 @@ class LiveTrainings:
         changes = escape(progress.changes(kept.settings, settings))
         ended = f"What is shown was trained with other settings: {changes}. {WAIT}"
         st.info(GOES_ON.format(changes) if busy else ended)
-        if kept.screen:
+        # Where a training is missing the controls may be those of the others already.
+        if kept.screen and not _is_shown(*kept.screen):
             words = "Back to what is trained" if busy else "Back to what was trained"
             st.button(words, on_click=go_back, args=kept.screen, key="back", icon=":material/undo:")
 
@@ -454,6 +462,30 @@ class LiveTrainings:
     def _remember_durations(self) -> None:
         if self._kept and all(jobs.manager().status(run).state == "finished" for run in self.runs.values()):
             self._kept.durations = {label: each for label, each in self.events().items() if each}
+
+
+def _is_shown(controls: Mapping[str, Any], operations: Sequence[Mapping[str, Any]]) -> bool:
+    now = values()
+    return all(now.get(key) == value for key, value in controls.items()) and session.operations() == list(operations)
+
+
+def _of_those_left(kept: _Kept, owner: str) -> _Kept:
+    """Return what the session keeps of trainings without those that were deleted, as long as one of them is left."""
+    runs = {label: run for label, run in kept.runs.items() if _known(run, owner)}
+    if not runs or len(runs) == len(kept.runs):
+        return kept
+    _say_gone([label for label in kept.runs if label not in runs])
+    settings = {label: kept.settings[label] for label in runs}
+    # Without their durations: what somebody deleted is not trained again unasked.
+    return replace(kept, runs=runs, settings=settings, durations={}, drawn=_Drawn())
+
+
+def _say_gone(labels: Sequence[str]) -> None:
+    """Say which of several trainings are not kept any more; nothing where all are."""
+    if labels:
+        names = " and ".join(filter(None, [", ".join(map(shown, labels[:-1])), shown(labels[-1])]))
+        are = "is" if len(labels) == 1 else "are"
+        session.note(RUN, f"{names} {are} not kept here any more: press Train to make what is missing again.")
 
 
 def _known(run: str, owner: str) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import product
 from typing import Any, NamedTuple
 
@@ -17,6 +17,7 @@ from hetcore.numerics import standard_error
 from studio import forms, scenarios
 from studio.jobs import worker_tasks
 from studio.jobs.job import Setting
+from studio.views.common.paired import STANDARD_ERRORS
 from studio.views.transfer.domains import BASELINE, SIZES
 
 __all__ = ["Points", "curve", "points", "sweep", "verdict"]
@@ -146,36 +147,45 @@ def _error(row: Sequence[float]) -> float:
 
 
 def verdict(measured: Mapping[str, Points]) -> str:
-    """Say in one sentence from how many target examples on each method is worse than no transfer."""
+    """Say in one sentence at how many target examples each method differs from no transfer, beyond two standard errors.
+
+    A size counts once its examples were drawn twice.
+    """
     if BASELINE not in measured:
         return f"Choose “{BASELINE}” too, to see from where on transfer hurts."
     base = measured[BASELINE]
-    parts = [_compared(name, each, base) for name, each in measured.items() if name != BASELINE]
+    sizes = {size for each in measured.values() for size in each.sizes}
+    parts = [_compared(name, each, base, sizes) for name, each in measured.items() if name != BASELINE]
     return "; ".join(parts)[:1].upper() + "; ".join(parts)[1:] + "." if parts else "Choose a method of transfer too."
 
 
-def _compared(name: str, each: Points, base: Points) -> str:
-    shared = [size for size in each.sizes if size in base.values]
-    gaps = {size: _gap(each.values[size], base.values[size]) for size in shared}
+def _compared(name: str, each: Points, base: Points, sizes: Collection[int]) -> str:
+    gaps = {size: _gap(each.values[size], base.values[size]) for size in each.sizes if size in base.values}
     gaps = {size: gap for size, gap in gaps.items() if gap is not None}
     if not gaps:
-        return f"{name} is not measured yet"
-    ahead = [size for size, (gain, _) in gaps.items() if gain >= 0]
+        return f"{name} needs a second draw of the examples to be judged"
+    clear = {size: float(np.sign(gain)) * (abs(gain) > STANDARD_ERRORS * error) for size, (gain, error) in gaps.items()}
+    helps, hurts, neither = ([size for size in gaps if clear[size] == side] for side in (1, -1, 0))
     last, (gain, error) = max(gaps), gaps[max(gaps)]
     by = f"{100 * gain:+.1f} ± {100 * error:.1f} points at {last}".replace("-", "−")
-    if len(ahead) == len(gaps):
-        return f"{name} helps at every number of examples ({by})"
-    if not ahead:
-        return f"{name} hurts at every number of examples ({by})"
-    if gain >= 0:
-        return f"{name} helps in the end ({by}), not at {', '.join(str(s) for s in gaps if s not in ahead)}"
-    # Past the last size at which it is ahead, so that a single dip is not called the end.
-    start = min(size for size in gaps if size > max(ahead))
-    return f"no transfer overtakes {name} at {counted(start, 'example')} ({by})"
+    if helps and last in hurts:
+        # Past the last size at which it is ahead, so that a single dip is not called the end.
+        start = min(size for size in hurts if size > max(helps))
+        return f"no transfer overtakes {name} at {counted(start, 'example')} ({by})"
+    found = {"helps": helps, "hurts": hurts, "makes no clear difference": neither}
+    by_effect = {what: at for what, at in found.items() if at}
+    # The first draw is of all sizes before the second is made: none is still to come that is not among these.
+    if len(gaps) == len(sizes) and len(by_effect) == 1:
+        return f"{name} {next(iter(by_effect))} at {'any' if neither else 'every'} number of examples ({by})"
+    return f"{name} {', '.join(f'{what} at {_list(at)}' for what, at in by_effect.items())} ({by})"
+
+
+def _list(sizes: Sequence[int]) -> str:
+    return " and ".join(filter(None, [", ".join(map(str, sizes[:-1])), str(sizes[-1])]))
 
 
 def _gap(ours: Mapping[int, float], theirs: Mapping[int, float]) -> tuple[float, float] | None:
-    """Return the mean gain over the same repeats, and its standard error."""
+    """Return the mean gain over the same repeats, and its standard error; None of fewer than two, which have none."""
     # Of the same draws: how lucky a draw was is then in both.
     gains = [ours[repeat] - theirs[repeat] for repeat in ours if repeat in theirs]
-    return (float(np.mean(gains)), _error(gains)) if gains else None
+    return (float(np.mean(gains)), _error(gains)) if len(gains) > 1 else None

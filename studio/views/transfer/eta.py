@@ -5,8 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
+from hetcore.transfer.left_out import BOOSTED, MARGIN
+
 __all__ = ["FEW", "Path", "apart", "beyond", "path_of", "story"]
 
+FLAT = 5e-4
+"""Losses over η that differ by less are the same as shown."""
 FEW = 30
 """Labelled rows of the target from which its left-out loss says more than chance: 6 may call good what errs more."""
 NATS = 1.92
@@ -26,6 +30,8 @@ class Path(NamedTuple):
         What was trained: η, and "boosting" or what the guard took in its place.
     shares : list of float
         The share that each η has of the vote; empty of trainings of before all voted.
+    voted : float or None
+        The loss of all η together, by these shares; None of those trainings.
     """
 
     etas: list[float]
@@ -35,6 +41,7 @@ class Path(NamedTuple):
     eta: float
     chosen: str
     shares: list[float]
+    voted: float | None = None
 
 
 def path_of(events: Sequence[Any]) -> Path | None:
@@ -56,6 +63,7 @@ def path_of(events: Sequence[Any]) -> Path | None:
         eta=detail["eta"],
         chosen=detail["chosen"],
         shares=[sum(share for at, share in voting if at == eta) for eta in etas] if voting else [],
+        voted=next((loss for kind, _, eta, loss in rows if kind == BOOSTED and eta is None), None),
     )
 
 
@@ -69,18 +77,42 @@ def story(path: Path, rows: int | None = None) -> str:
     The page's own accuracy is of the target's other rows, and may say the opposite.
     """
     best = min(range(len(path.etas)), key=path.losses.__getitem__)
-    text = f"On the target's left-out rows η = {path.etas[best]:g} is best (log loss {path.losses[best]:.3f})."
+    what = "η makes no difference here" if _flat(path) else f"η = {path.etas[best]:g} is best"
+    text = f"On the target's left-out rows {what} (log loss {path.losses[best]:.3f})."
     if path.alone is not None:
         text += _hurts(path.etas, path.losses, path.alone, best)
-    if path.chosen == "boosting":
-        text += " “auto” lets every η vote, as far as these rows make it likely: the larger its point, the more."
-        text += f" Their mean is η = {path.eta:g}."
-    if path.chosen != "boosting" and path.alone is not None:
-        text += f" No η is worth it here: the guard takes “{path.chosen}”."
+    text += _taken(path)
+    if rows is not None and path.chosen == BOOSTED and path.alone is not None and path.alone <= min(path.losses):
+        text += _unguarded(path, rows)
     if rows is not None and rows < FEW:
         text += f" But {rows} rows tell little: the shaded 95% likelihood interval has {_interval(path, rows)}."
         text += " See how examples drawn anew do, over 10 seeds."
     return text
+
+
+def _flat(path: Path) -> bool:
+    return max(path.losses) - min(path.losses) < FLAT
+
+
+def _taken(path: Path) -> str:
+    """Say what “auto” takes."""
+    if path.chosen != BOOSTED:
+        return f" No η is worth it here: the guard takes “{path.chosen}”."
+    if _flat(path):
+        return ""
+    text = " “auto” lets every η vote, as far as these rows make it likely: the larger its point, the more."
+    return f"{text} Their mean is η = {path.eta:g}."
+
+
+def _unguarded(path: Path, rows: int) -> str:
+    """Say why boosting is kept though the target alone loses less than at every η: few rows hardly reach the margin."""
+    voted = min(path.losses) if path.voted is None else path.voted
+    less = rows * (voted - path.alone)
+    if less <= 0:
+        return f" “auto” boosts all the same: all η together have {voted:.3f}."
+    # The guard counts beside the losses how far each has to be made steeper than usual.
+    text = f"over these {rows} rows that is {less:.1f} nats less, and its guard asks for {MARGIN:g}, steepness counted"
+    return f" “auto” boosts all the same: {text}."
 
 
 def apart(rows: int) -> float:
