@@ -33,8 +33,7 @@ from hetcore.errors import DataError
 from hetcore.events import Callback
 from hetcore.metrics import known_targets
 from hetcore.parameters import Domain, Whole, param
-from hetcore.schema import SHARES, Value
-from hetcore.transfer.files import ClassLabels
+from hetcore.schema import SHARES, ClassLabels, Value
 
 __all__ = ["Rows", "TransferBase", "TransferEstimator", "TransferProblem", "scored"]
 
