@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.multiclass import check_classification_targets
 
 from hetcore.base import ClassifierScore
+from hetcore.checks import typed_labels
 from hetcore.errors import DataError
 from hetcore.heteroscedastic.boosting import Rounds
 from hetcore.heteroscedastic.estimator import DeviationBoosting
@@ -52,6 +53,7 @@ class HGBMClassifier(ClassifierScore, DeviationBoosting, SeedAndThreads):
     )
 
     def _targets(self, y: NDArray, weights: NDArray) -> NDArray:
+        y = typed_labels(y)
         check_classification_targets(y)
         self.classes_ = np.unique(y)
         if self.classes_.size < 2:
