@@ -26,7 +26,7 @@ from hetcore.errors import (
 
 __all__ = [
     "TAKES_ARRAYS", "as_numbers", "check_aligned", "check_arrays", "check_coverage", "check_names", "check_one_each",
-    "eval_pair", "even_array", "finite", "flag", "remember_names", "rows_to_score_by", "validated",
+    "eval_pair", "even_array", "finite", "flag", "remember_names", "rows_to_score_by", "typed_labels", "validated",
     "warn_of_other_classes", "warn_of_precision", "whole",
 ]  # fmt: skip
 
@@ -224,6 +224,21 @@ def _reads_as_number(value: Any) -> bool:
     except (TypeError, ValueError):
         return False
     return True
+
+
+def typed_labels(labels: NDArray) -> NDArray:
+    """Return objects (n,) that are all whole numbers, or all truth values, as such, for scikit-learn knows no objects.
+
+    Others are returned as they are.
+    """
+    if labels.dtype != object or labels.ndim != 1 or not len(labels):
+        return labels
+    if all(flag(each) for each in labels):
+        return labels.astype(bool)
+    whole_numbers = all(isinstance(each, int | np.integer) and not flag(each) for each in labels)
+    plain = np.array(labels.tolist()) if whole_numbers else labels
+    # beyond 64 bits they stay objects
+    return plain if plain.dtype.kind in "iu" else labels
 
 
 def check_aligned(X: Any, **others: Any) -> None:

@@ -57,7 +57,7 @@ def error_rate(y_true: ArrayLike, y_pred: ArrayLike) -> float:
     Raises
     ------
     DataError
-        If lengths differ or no target is known.
+        If lengths or shapes differ or no target is known.
 
     Examples
     --------
@@ -81,7 +81,7 @@ def macro_f1(y_true: ArrayLike, y_pred: ArrayLike) -> float:
     Raises
     ------
     DataError
-        If lengths differ or no target is known.
+        If lengths or shapes differ or no target is known.
     """
     true, pred = _alike(*_known_rows(y_true, y_pred))
     # as text: of mixed types, which have no order
@@ -115,8 +115,8 @@ def log_loss(y_true: ArrayLike, probabilities: ArrayLike, classes: ArrayLike) ->
     DataError
         If shapes do not fit or no target is known.
     """
-    true, probabilities = _known_rows(y_true, probabilities)
-    true, classes = _alike(true, np.asarray(classes))
+    true, probabilities = _known_rows(y_true, probabilities, wide=True)
+    true, classes = _alike(true, _column(classes))
     if probabilities.shape[1:] != classes.shape:
         raise DataError(
             f"probabilities has shape {probabilities.shape} for {len(classes)} classes: give one column each."
@@ -137,7 +137,7 @@ def rmse(y_true: ArrayLike, y_pred: ArrayLike) -> float:
     Raises
     ------
     DataError
-        If lengths differ or no target is known.
+        If lengths or shapes differ or no target is known.
     """
     true, pred = _known_rows(y_true, y_pred)
     return root_mean_square(pred - true)
@@ -156,7 +156,7 @@ def gaussian_nll(y_true: ArrayLike, mean: ArrayLike, deviation: ArrayLike) -> fl
     Raises
     ------
     DataError
-        If lengths differ, no target is known or a deviation is not positive.
+        If lengths or shapes differ, no target is known or a deviation is not positive.
     """
     true, mean, deviation = _known_rows(y_true, mean, deviation)
     # one that is 0 claims to be certain, and its logarithm is infinite
@@ -178,7 +178,7 @@ def interval_coverage(y_true: ArrayLike, lower: ArrayLike, upper: ArrayLike) -> 
     Raises
     ------
     DataError
-        If lengths differ or no target is known.
+        If lengths or shapes differ or no target is known.
     """
     true, lower, upper = _known_rows(y_true, lower, upper)
     return float(np.mean((lower <= true) & (true <= upper)))
@@ -338,9 +338,9 @@ def _is_text(labels: NDArray) -> bool:
     return labels.dtype.kind in "UT" or (labels.dtype == object and all(isinstance(each, str) for each in labels))
 
 
-def _known_rows(y_true: ArrayLike, *others: ArrayLike) -> list[NDArray]:
-    """Return all arrays at the rows whose target is known."""
-    arrays = [np.asarray(array) for array in (y_true, *others)]
+def _known_rows(y_true: ArrayLike, *others: ArrayLike, wide: bool = False) -> list[NDArray]:
+    """Return all arrays at the rows whose target is known; (n, 1) is (n,), unless others are `wide`."""
+    arrays = [_column(y_true), *(np.atleast_1d(each) if wide else _column(each) for each in others)]
     if len({len(array) for array in arrays}) > 1:
         raise DataError(f"The arrays have {[len(array) for array in arrays]} rows: give them the same length.")
     # by the labels: predictions are there for all rows, and unlabelled ones have nothing to be compared with
@@ -353,9 +353,19 @@ def _known_rows(y_true: ArrayLike, *others: ArrayLike) -> list[NDArray]:
     return [row.astype(np.float64) for row in rows] if numbers else rows
 
 
+def _column(values: ArrayLike) -> NDArray:
+    """Return values as (n,), for NumPy would make (n, n) of (n,) and (n, 1); raise DataError for another shape."""
+    array = np.asarray(values)
+    if array.ndim == 2 and array.shape[1] == 1:
+        array = array[:, 0]
+    if array.ndim != 1:
+        raise DataError(f"An array has the shape {array.shape}: give one value for each row, (n,).")
+    return array
+
+
 def _links_of_known(values: ArrayLike, graph: Any) -> tuple[NDArray, NDArray, NDArray, NDArray]:
     """Return values as (n, K) columns, and weight, row and column of the links with known values at both ends."""
-    values = _columns_by_node(values, graph)
+    values = _columns_by_node(_column(values), graph)
     known = ~np.isnan(values).any(axis=1)
     row = np.repeat(np.arange(len(values)), np.diff(graph.indptr))
     both = known[row] & known[graph.indices]
@@ -365,6 +375,8 @@ def _links_of_known(values: ArrayLike, graph: Any) -> tuple[NDArray, NDArray, ND
 def _columns_by_node(values: ArrayLike, graph: Any) -> NDArray[np.float64]:
     """Return values as (n, K) columns; raise DataError unless there is one row a node."""
     values = np.asarray(values, dtype=np.float64)
+    if values.ndim not in (1, 2):
+        raise DataError(f"The values have the shape {values.shape}: give one row a node, (n,) or (n, K).")
     values = values.reshape(len(values), -1) / power_of_two(values)  # no statistic of the graphs depends on the unit
     if len(values) + 1 != len(graph.indptr):
         raise DataError(f"There are {len(values)} values for {len(graph.indptr) - 1} nodes: give one value a node.")

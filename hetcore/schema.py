@@ -31,14 +31,15 @@ from numpy.typing import DTypeLike, NDArray
 
 from hetcore.checks import finite
 from hetcore.data.text import quoted
-from hetcore.errors import ModelFileError
+from hetcore.errors import ModelFileError, ParameterError
 from hetcore.parameters import Domain
 
 __all__ = [
-    "IDS", "SHARES", "TEXTS", "Array", "Part", "Parts", "Schema", "State", "Stored", "Value", "agree", "array", "block",
-    "checked", "declared", "part", "parted", "parts", "prefixed", "value",
+    "IDS", "SHARES", "TEXTS", "Array", "ClassLabels", "Part", "Parts", "Schema", "State", "Stored", "Value", "agree",
+    "array", "block", "checked", "declared", "part", "parted", "parts", "prefixed", "value",
 ]  # fmt: skip
 
+KINDS = {"b": bool, "i": int, "u": int, "f": float, "U": str, "O": str}  # of class labels
 Sizes = dict[str, int]
 State = tuple[dict[str, Any], dict[str, NDArray]]
 
@@ -139,6 +140,36 @@ class Value:
             found = f"{key}={meta.get(key)!r} of the model file"
             raise ModelFileError(f"{found} must be {self.domain.words}: save it again.")
         return self.make(meta[key]) if self.make else meta[key]
+
+
+class ClassLabels:
+    """Sorted labels of one kind, numbers or texts, with their dtype; two have one score, more one each."""
+
+    def put(self, name: str, given: NDArray, meta: dict[str, Any], arrays: dict[str, NDArray]) -> None:
+        """Add labels to what a file holds; ParameterError if they are neither numbers nor texts."""
+        kind, classes = given.dtype.kind, given.tolist()
+        # labels of several kinds have no order, and JSON would change some
+        if kind not in KINDS or not all(isinstance(each, KINDS[kind]) for each in classes):
+            raise ParameterError("Classes that are neither numbers nor texts can't be saved: give labels of one kind.")
+        meta |= {"classes": classes, "dtype": given.dtype.str if kind != "O" else "O"}
+
+    def get(self, name: str, meta: Mapping[str, Any], arrays: Mapping[str, NDArray], sizes: dict[str, int]) -> NDArray:
+        """Return the labels of a file."""
+        classes = meta["classes"]
+        # files of HGBM had no dtype before
+        dtype = np.dtype(meta["dtype"]) if "dtype" in meta else _plain_dtype(classes)
+        kind = KINDS.get(dtype.kind)
+        if kind is None or len(classes) < 2 or not all(isinstance(each, kind) for each in classes):
+            raise ModelFileError("The classes of the model file are not labels of one kind: save it again.")
+        # in order, for codes are places in them
+        if sorted(set(classes)) != classes:
+            raise ModelFileError("The classes of the model file are not in order: save the model again.")
+        sizes |= {"C": len(classes), "K": 1 if len(classes) == 2 else len(classes)}
+        return np.array(classes, dtype=dtype)
+
+
+def _plain_dtype(classes: list[Any]) -> np.dtype:
+    return np.array(classes).dtype if len(set(map(type, classes))) == 1 else np.dtype(object)
 
 
 @dataclass(frozen=True)

@@ -451,8 +451,10 @@ def _coarse(frame: pl.DataFrame) -> dict[str, _Coarse]:
     for name, top, span in zip(wide, size, spread):
         if not top or (span >= top * COARSE and top > TINY):
             continue
-        values = frame[name].cast(pl.Float64).drop_nulls().unique()
-        lost[name] = _Coarse(len(values) - values.cast(pl.Float32).n_unique(), frame[name].min(), top <= TINY)
+        # whole numbers as they are: beyond 2^53 they fall together as 64-bit floats already
+        values = frame[name].drop_nulls().unique()
+        merged = values.cast(pl.Float64).cast(pl.Float32).n_unique()
+        lost[name] = _Coarse(len(values) - merged, frame[name].min(), top <= TINY)
     return {name: each for name, each in lost.items() if each.count}
 
 

@@ -9,35 +9,18 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.multiclass import check_classification_targets
 
 from hetcore.base import ClassifierScore
-from hetcore.errors import DataError, ParameterError
+from hetcore.checks import typed_labels
+from hetcore.errors import DataError
 from hetcore.heteroscedastic.boosting import Rounds
 from hetcore.heteroscedastic.estimator import DeviationBoosting
 from hetcore.heteroscedastic.forest_ensemble import Sample, Scores
 from hetcore.heteroscedastic.likelihoods import class_probabilities
 from hetcore.heteroscedastic.objectives import LEAST_HESSIAN, Labels
-from hetcore.parameters import Domain, OneOf, SeedAndThreads, param
+from hetcore.parameters import OneOf, SeedAndThreads, param
 from hetcore.registry import MemoryNeed, estimator
-from hetcore.schema import Value
+from hetcore.schema import ClassLabels
 
 __all__ = ["HGBMClassifier"]
-
-
-def _plain_classes(classes: NDArray) -> list[Any]:
-    plain = classes.tolist()
-    # JSON has texts, numbers and truth values
-    if not all(isinstance(label, str | int | float | bool) for label in plain):
-        raise ParameterError("A model of classes that are neither text nor numbers can't be saved: rename the classes.")
-    return plain
-
-
-CLASSES = Value(
-    Domain(
-        lambda v: isinstance(v, list) and 2 <= len(v) == len(set(v)) and len(set(map(type, v))) == 1,
-        "two labels or more of one kind",
-    ),
-    make=np.array,
-    plain=_plain_classes,
-)
 
 
 @estimator(MemoryNeed(cell=40, score=360))
@@ -62,7 +45,7 @@ class HGBMClassifier(ClassifierScore, DeviationBoosting, SeedAndThreads):
     regression/classification", 2017: sections 2.4 and 3.2, (8) to (10), (17) to (24).
     """
 
-    _stored = {"classes": CLASSES} | DeviationBoosting._stored
+    _stored = {"classes": ClassLabels()} | DeviationBoosting._stored
 
     patience = 20
     link: str = param(
@@ -70,6 +53,7 @@ class HGBMClassifier(ClassifierScore, DeviationBoosting, SeedAndThreads):
     )
 
     def _targets(self, y: NDArray, weights: NDArray) -> NDArray:
+        y = typed_labels(y)
         check_classification_targets(y)
         self.classes_ = np.unique(y)
         if self.classes_.size < 2:

@@ -36,6 +36,7 @@ from hetcore.registry import MemoryNeed, estimator
 from hetcore.schema import Array
 from hetcore.transfer.estimator import TransferProblem, scored
 from hetcore.transfer.kernel_scores import KernelEstimator, KernelScores, kernel_matrix, kernel_width
+from hetcore.transfer.linear_learner import TargetUnits
 
 __all__ = ["RidgeTransferClassifier", "candidates", "weighted_ridge"]
 
@@ -243,9 +244,11 @@ class RidgeTransferClassifier(KernelEstimator):
         deviation = np.sqrt((np.where(known, problem.X - self._centre, 0.0) ** 2).sum(axis=0) / counts)
         # a constant column has a deviation of rounding alone
         varies = deviation > 1e-12 * np.maximum(np.abs(self._centre), 1e-300)
+        units = TargetUnits.of(problem.X, problem.domain, np.where(varies, deviation, 0.0))
+        self._centre, deviation = units.instead(self._centre, deviation)
         # a constant column says nothing: it gets no weight, rather than an infinite one
         self._scale = np.where(varies, 1.0 / np.where(varies, deviation, 1.0), 0.0)
-        features = self._featured(self._seen(problem.X))
+        features = self._featured(self._seen(units.held(problem.X)))
         nothing = problem.held_out is None
         held_out = features[:0] if nothing else self._features_of(self._seen(problem.held_out.X))
         signs = np.column_stack([problem.signs(k) for k in range(problem.n_problems)])

@@ -124,11 +124,13 @@ class Design(Stored):
         return "" if sizes["D"] == sizes["d"] + 1 else "The bins of the model file are not those of its columns"
 
     @classmethod
-    def of(cls, X: NDArray, domain: NDArray, n_domains: int) -> Design:
-        """Return the design of a table X (n, d) with its domains (n,), 0 for the target."""
+    def of(cls, X: NDArray, domain: NDArray, n_domains: int) -> tuple[Design, Table]:
+        """Return the design of a table X (n, d) with its domains (n,), 0 for the target, and the table in it."""
+        projection, X = Projection.with_held(X, MOST_AXES, domain)
         # the domain is one more column of the bins, which only some trees may split by
-        projection, numbered = Projection.of(X, MOST_AXES), np.column_stack([X, domain])
-        return cls(projection, BinMapper().fit(to_float32(numbered)), n_domains)
+        numbered = np.column_stack([X, domain])
+        design = cls(projection, BinMapper().fit(to_float32(numbered)), n_domains)
+        return design, design.table(X, domain)
 
     def table(self, X: NDArray, domain: NDArray) -> Table:
         """Return rows X (n, d) with their domains (n,) as candidates take them."""

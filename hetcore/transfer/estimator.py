@@ -24,6 +24,7 @@ from hetcore.checks import (
     check_one_each,
     eval_pair,
     even_array,
+    typed_labels,
     validated,
     warn_of_other_classes,
     warn_of_precision,
@@ -33,8 +34,7 @@ from hetcore.errors import DataError
 from hetcore.events import Callback
 from hetcore.metrics import known_targets
 from hetcore.parameters import Domain, Whole, param
-from hetcore.schema import SHARES, Value
-from hetcore.transfer.files import ClassLabels
+from hetcore.schema import SHARES, ClassLabels, Value
 
 __all__ = ["Rows", "TransferBase", "TransferEstimator", "TransferProblem", "scored"]
 
@@ -331,8 +331,11 @@ def _labelled(X: Any, y: Any, sample_domain: Any) -> tuple[Any, Any, Any]:
     if labels.ndim != 1 or labels.dtype.kind not in "Of":
         return X, y, sample_domain
     known = known_targets(labels)
-    if known.all() or not known.any():
+    if not known.any():
         return X, y, sample_domain
+    if known.all():
+        typed = typed_labels(labels)
+        return X, y if typed is labels else typed, sample_domain
     # of another length rows would be left out with those that have no label
     for name, each in (("X", X), ("sample_domain", sample_domain)):
         if each is not None and (n := _num_samples(each)) != len(labels):

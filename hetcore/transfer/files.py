@@ -1,4 +1,4 @@
-"""What files of transfer models hold that other models' do not: class labels with their type, votes, blended machines.
+"""What files of transfer models hold that other models' do not: votes and blended machines.
 
 Each is a kind of `hetcore.schema` of its own: `put` adds to what a file holds, `get` checks and returns it.
 """
@@ -8,12 +8,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 from hetcore.binning import BinMapper
 from hetcore.checks import finite
-from hetcore.errors import ModelFileError, ParameterError
+from hetcore.errors import ModelFileError
 from hetcore.forest import Forest
 from hetcore.schema import Array, block, prefixed
 from hetcore.transfer.candidates import LinearMachine, TreeMachine
@@ -21,34 +20,9 @@ from hetcore.transfer.learners import TreeVotes
 from hetcore.transfer.linear_learner import MOST_PLAIN, LinearVotes, Projection
 from hetcore.transfer.together import BothVotes
 
-__all__ = ["ClassLabels", "Machines", "VoteSums", "kind_of"]
+__all__ = ["Machines", "VoteSums", "kind_of"]
 
-KINDS = {"b": bool, "i": int, "u": int, "f": float, "U": str, "O": str}
 MACHINES = ("", "column", "slopes", "trees")
-
-
-class ClassLabels:
-    """Sorted labels of one kind, numbers or texts, with their dtype; two have one score, more one each."""
-
-    def put(self, name: str, given: NDArray, meta: dict[str, Any], arrays: dict[str, NDArray]) -> None:
-        """Add labels to what a file holds; ParameterError if they are neither numbers nor texts."""
-        kind, classes = given.dtype.kind, given.tolist()
-        # labels of several kinds have no order, and JSON would change some
-        if kind not in KINDS or not all(isinstance(each, KINDS[kind]) for each in classes):
-            raise ParameterError("Classes that are neither numbers nor texts can't be saved: give labels of one kind.")
-        meta |= {"classes": classes, "dtype": given.dtype.str if kind != "O" else "O"}
-
-    def get(self, name: str, meta: Mapping[str, Any], arrays: Mapping[str, NDArray], sizes: dict[str, int]) -> NDArray:
-        """Return the labels of a file."""
-        dtype, classes = np.dtype(meta["dtype"]), meta["classes"]
-        kind = KINDS.get(dtype.kind)
-        if kind is None or len(classes) < 2 or not all(isinstance(each, kind) for each in classes):
-            raise ModelFileError("The classes of the model file are not labels of one kind: save it again.")
-        # in order, for codes are places in them
-        if sorted(set(classes)) != classes:
-            raise ModelFileError("The classes of the model file are not in order: save the model again.")
-        sizes |= {"C": len(classes), "K": 1 if len(classes) == 2 else len(classes)}
-        return np.array(classes, dtype=dtype)
 
 
 class VoteSums:

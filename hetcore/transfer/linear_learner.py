@@ -20,20 +20,23 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import gammaincinv
 
 from hetcore.schema import Stored, array
 from hetcore.transfer.learners import WeakLearner, kish
 
-__all__ = ["LinearLearner", "LinearVotes", "Projection"]
+__all__ = ["LinearLearner", "LinearVotes", "Projection", "TargetUnits"]
 
 MOST_COMPONENTS = 200
 MOST_PLAIN = 100  # columns that were never cut, also in files of before
 MOST_VOTES = 100_000  # of models on rows that are held at once
 LARGEST = 1e100  # of a cell: what is beyond becomes its end
 FAR_APART, ENOUGH = 10.0, 30  # deviation over all rows in the target's, and cells that tell the target's
+BY_CHANCE = 1e-3  # how likely fewer cells vary so little that they call for a larger ratio
 COST, FEW_COLUMNS = 0.1, 30  # C, and of how many columns; see docs/transfer.md
 COSTS = (0.1, 0.03, 0.01, 0.003, 0.001, 0.0003)  # of more
 
@@ -58,10 +61,14 @@ class Projection(Stored):
     def of(cls, X: NDArray, most: int = MOST_COMPONENTS, domain: NDArray | None = None) -> Projection:
         """Return the projection of a table X (n, d), NaN where missing, to `most` components at most.
 
-        A column that varies much more over all rows than in the target, domain (n,) 0, is in other units somewhere: it
-        counts in the target's, or it would say nothing of the target.
+        With domain (n,), 0 for the target's rows, columns that are in other units somewhere count in `TargetUnits`.
         """
-        X, known = np.clip(X, -LARGEST, LARGEST), np.isfinite(X)
+        return cls.with_held(X, most, domain)[0]
+
+    @classmethod
+    def with_held(cls, X: NDArray, most: int, domain: NDArray | None) -> tuple[Projection, NDArray[np.float64]]:
+        """Return the projection `of` a table, and the table (n, d) with cells held as `TargetUnits` does."""
+        given, X, known = X, np.clip(X, -LARGEST, LARGEST), np.isfinite(X)
         counts = np.maximum(known.sum(axis=0), 1)
         centre = np.where(known, X / counts, 0.0).sum(axis=0)
         # in units of the largest: squares of cells of 1e100 would overflow
@@ -72,12 +79,13 @@ class Projection(Stored):
         varies = unit > 1e-12 * np.abs(centre)
         deviation *= unit
         if domain is not None:
-            middle, within = _within(X, domain)
-            apart = varies & (within > 1e-12 * np.abs(middle)) & (deviation > FAR_APART * within)
-            centre, deviation = np.where(apart, middle, centre), np.where(apart, within, deviation)
+            units = TargetUnits.of(X, domain, np.where(varies, deviation, 0.0))
+            centre, deviation = units.instead(centre, deviation)
+            X, given = units.held(X), units.held(given)
         scale = np.where(varies, 1.0 / np.where(varies, deviation, 1.0), 0.0)
         plain = cls(centre, scale, np.eye(X.shape[1]))
-        return plain if X.shape[1] <= most else cls(centre, scale, principal_axes(plain(X)[:, :-1], most))
+        found = plain if X.shape[1] <= most else cls(centre, scale, principal_axes(plain(X)[:, :-1], most))
+        return found, given
 
     @cached_property
     def rotates(self) -> bool:
@@ -92,8 +100,70 @@ class Projection(Stored):
         return np.column_stack([Z, np.ones(len(Z))])
 
 
-def _within(X: NDArray, domain: NDArray) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the mean and deviation of each column (d,) in the domain whose units count; 0 where none knows two cells.
+class TargetUnits(NamedTuple):
+    """Columns that vary much more over all rows than in the target, for one of its sources is in other units, or errs.
+
+    They count in the target's units, or they would say nothing of the target, and no cell is further away than
+    `FAR_APART` deviations or the target's own cells: one row of -999999 would outweigh all others.
+
+    Attributes
+    ----------
+    apart : (d,) bool
+    centre, deviation : (d,) float64
+        Of the target; see `_within`.
+    low, high : (d,) float64
+        Between which cells are held; infinite where a column is in equal units.
+    """
+
+    apart: NDArray[np.bool_]
+    centre: NDArray[np.float64]
+    deviation: NDArray[np.float64]
+    low: NDArray[np.float64]
+    high: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, X: NDArray, domain: NDArray, deviation: NDArray) -> TargetUnits:
+        """Return the units of a table X (n, d), NaN where missing.
+
+        Parameters
+        ----------
+        X : (n, d) float64
+        domain : (n,) int64
+            0 for a row of the target.
+        deviation : (d,) float64
+            Over all rows; 0 for a column that does not vary.
+        """
+        centre, within, counts = _within(X, domain)
+        # a target that does not vary has no unit
+        apart = (within > 1e-12 * np.abs(centre)) & (deviation > FAR_APART * _by_chance(counts) * within)
+        own, far = X[domain == 0], FAR_APART * within
+        low = np.fmin.reduce(own, axis=0, initial=np.inf)
+        high = np.fmax.reduce(own, axis=0, initial=-np.inf)
+        low = np.where(apart, np.minimum(low, centre - far), -np.inf)
+        return cls(apart, centre, within, low, np.where(apart, np.maximum(high, centre + far), np.inf))
+
+    def instead(self, centre: NDArray, deviation: NDArray) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return the centre and deviation (d,) over all rows, or of the target where it is in other units."""
+        return np.where(self.apart, self.centre, centre), np.where(self.apart, self.deviation, deviation)
+
+    def held(self, X: NDArray) -> NDArray[np.float64]:
+        """Return training rows (n, d) with the cells that are too far away at their bounds."""
+        return np.clip(X, self.low, self.high) if self.apart.any() else X
+
+
+def _by_chance(counts: NDArray) -> NDArray[np.float64]:
+    """Return how many times larger the deviation may be than that of `counts` cells of a normal distribution (d,).
+
+    sqrt(n / q), q the `BY_CHANCE` quantile of chi-squared with n - 1 degrees of freedom; 1 for `ENOUGH` cells.
+    """
+    few = np.clip(counts, 2, ENOUGH)
+    return np.where(counts < ENOUGH, np.sqrt(few / (2.0 * gammaincinv((few - 1) / 2.0, BY_CHANCE))), 1.0)
+
+
+def _within(X: NDArray, domain: NDArray) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]]:
+    """Return the mean, deviation and cells of each column (d,) in the domain whose units count.
+
+    The deviation is 0 where none knows two cells.
 
     That is the target, or, while it knows few cells, whichever varies more: it, or the domain in the middle.
     """
@@ -111,7 +181,7 @@ def _within(X: NDArray, domain: NDArray) -> tuple[NDArray[np.float64], NDArray[n
     # of an even number the one that varies less
     place = np.argsort(spread, axis=0)[(len(spread) - 1) // 2]
     place[(counts[0] >= ENOUGH) | (spread[0] >= spread[place, columns])] = 0
-    return np.array(means)[place, columns], spread[place, columns]
+    return np.array(means)[place, columns], spread[place, columns], np.array(counts)[place, columns]
 
 
 def principal_axes(Z: NDArray, most: int) -> NDArray[np.float64]:

@@ -170,6 +170,8 @@ class MultiKTClassifier(KernelEstimator):
 
     The problem and its letters are in the docstring of the module. Without sources it is the LS-SVM of the target.
 
+    Columns are taken as they are: standardise them first, for one in a far larger unit alone decides.
+
     Attributes
     ----------
     classes_ : (K,) array

@@ -75,8 +75,7 @@ class State:
 
     def __post_init__(self) -> None:
         problem = self.problem
-        self.design = Design.of(problem.X, problem.domain, len(problem.names) + 1)
-        self.table = self.design.table(problem.X, problem.domain)
+        self.design, self.table = Design.of(problem.X, problem.domain, len(problem.names) + 1)
         held_out = problem.X[:0] if problem.held_out is None else problem.held_out.X
         self.held_out = self.design.table(held_out, np.zeros(len(held_out), np.int64))
         groups = problem.domain * max(self.n_classes, 1) + (problem.codes if self.n_classes else 0)

@@ -71,6 +71,9 @@ def _fitted(kernel: NDArray, signs: NDArray, C: float) -> SVC:
 class TargetSVM(KernelEstimator):
     """No transfer: a support vector machine on the target's rows; sources are passed over.
 
+    Columns are taken as they are: standardise them first, for one in a far larger unit alone decides, and where all
+    are tiny `C` is too small to learn anything.
+
     Attributes
     ----------
     classes_ : (K,) array

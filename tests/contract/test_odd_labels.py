@@ -197,3 +197,12 @@ def test_one_row_and_one_value_are_finite(name, rows):
     X, _ = rows
     for given, labels in ((X[:1], [2.0]), (X, np.full(N, 3.0)), (X, np.full(N, -1e300)), (X * 1e-300, X[:, 0])):
         assert np.isfinite(_model(name).fit(given, labels).predict(given)).all()
+
+
+@pytest.mark.parametrize("label", [bool, int])
+@pytest.mark.parametrize("kind", [hc.TransferClassifier, hc.TargetSVM, hc.HGBMClassifier])
+def test_objects_that_are_whole_numbers_or_truth_values_are_classes(kind, label):
+    X = np.random.default_rng(0).normal(size=(40, 2))
+    y = (X[:, 0] > 0).astype(label)
+    model = kind().fit(X, y.astype(object))
+    assert model.classes_.dtype == y.dtype and model.predict(X).dtype == y.dtype

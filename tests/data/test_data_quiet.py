@@ -91,6 +91,9 @@ def test_numbers_that_fall_together_as_32_bit_floats_are_reported():
     (alone,) = [f for f in hc.Source(list(range(50)), table.select("e")).findings if f.kind == "coarse_number"]
     assert "by a constant, as the numbers of 'e'" in alone.message and "subtract" not in alone.message
     assert not hc.Source(list(range(50)), pl.DataFrame({"t": seconds - 1.7e9})).findings[1:]
+    # beyond 2^53 whole numbers fall together as 64-bit floats already
+    whole = hc.Source(list(range(400)), pl.DataFrame({"n": [2**60 + i for i in range(400)]}))
+    assert [f.count for f in whole.findings if f.kind == "coarse_number"] == [399]
 
 
 def test_columns_in_another_order_are_no_other_codes():

@@ -76,3 +76,13 @@ def test_an_edited_state_is_refused(name):
     edited(kind, lambda meta, arrays: None)
     with pytest.raises(hc.ModelFileError):
         edited(kind, change)
+
+
+@pytest.mark.parametrize("dtype", [object, "<U9", np.uint8, bool])
+def test_a_loaded_model_predicts_labels_of_the_dtype_of_the_fit(dtype, tmp_path):
+    X = np.random.default_rng(0).normal(size=(40, 2))
+    y = (X[:, 0] > 0).astype(dtype) if dtype in (np.uint8, bool) else np.where(X[:, 0] > 0, "yes", "no").astype(dtype)
+    model = hc.HGBMClassifier(n_iterations=2).fit(X, y)
+    hc.save(model, tmp_path / "m.hetcore")
+    loaded = hc.load(tmp_path / "m.hetcore")
+    assert loaded.classes_.dtype == model.classes_.dtype == loaded.predict(X).dtype == y.dtype

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 
 import hetcore as hc
 from hetcore.transfer.candidates import candidates
+from hetcore.transfer.linear_learner import Projection
 from hetcore.transfer.shares import by_kind, mixture, shares_by_squares
 from tests.transfer.test_transfer import planted
 
@@ -187,3 +190,29 @@ def test_an_event_tells_of_the_blend_so_far():
         assert sum(event.source_weights.values()) + event.detail["target_mass"] == pytest.approx(1.0)
         assert set(event.losses) == {"train", "left_out", "held_out"}
     assert events[-1].detail["metric"]["held_out"] == (model.predict(held_out[0]) != held_out[1]).mean()
+
+
+@pytest.mark.parametrize("kind", [hc.TransferClassifier, hc.TransferRegressor, hc.RidgeTransferClassifier])
+@pytest.mark.parametrize("what", ["other units", "shifted", "a bad row"])
+def test_a_source_in_other_units_or_with_a_bad_row_leaves_the_target_its_machines(kind, what):
+    rng = np.random.default_rng(0)
+    slopes, domain = rng.normal(size=6), np.repeat([1, -1], [100, 60])
+    X, X_test = rng.normal(size=(160, 6)), rng.normal(size=(500, 6))
+    given = {"other units": X * 1000.0, "shifted": X + 1000.0, "a bad row": np.where(np.eye(160)[:, :1], -999999.0, X)}
+    y, truth = X @ slopes, X_test @ slopes
+    if kind is not hc.TransferRegressor:
+        y, truth = y > 0, truth > 0
+    model = kind().fit(np.where(domain[:, None] > 0, given[what], X), y, domain)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", hc.errors.UnfamiliarValuesWarning)
+        missed = np.abs(model.predict(X_test).astype(float) - truth)
+    # no better than a guess before: .45 and more of the classes
+    assert missed.mean() < 0.15
+
+
+def test_few_target_rows_that_lie_close_by_chance_are_in_no_other_units():
+    X, domain = np.random.default_rng(0).normal(size=(100, 3)), np.repeat([0, 1], [3, 97])
+    X[:3] = [[0.5, 0.1, 1.0], [0.52, 0.1, -1.0], [0.54, 0.1, 0.0]]
+    found, held = Projection.with_held(X, 10, domain)
+    np.testing.assert_array_equal(found.scale, Projection.of(X).scale)
+    np.testing.assert_array_equal(held, X)

@@ -158,3 +158,30 @@ def test_wrong_input_is_refused_with_the_cure(call, words):
 def test_a_wrong_band_is_refused(wrong):
     with pytest.raises(ParameterError, match="at least 1 permutation"):
         metrics.morans_i_band([1.0, 2.0], graph_of((0, 1), n=2), **wrong)
+
+
+@pytest.mark.parametrize(
+    ("metric", "arrays"),
+    [
+        (metrics.rmse, ([1.0, 2.0], [1.5, 2.0])),
+        (metrics.error_rate, (["a", "b"], ["a", "a"])),
+        (metrics.macro_f1, (["a", "b"], ["a", "a"])),
+        (metrics.gaussian_nll, ([1.0, 2.0], [1.5, 2.0], [1.0, 2.0])),
+        (metrics.interval_coverage, ([1.0, 2.0], [0.0, 0.0], [3.0, 1.0])),
+    ],
+)
+def test_a_column_is_one_value_a_row_and_another_shape_is_refused(metric, arrays):
+    expected, column = metric(*arrays), np.array(arrays[1])[:, None]
+    assert metric(arrays[0], column, *arrays[2:]) == expected
+    assert metric(np.array(arrays[0])[:, None], *arrays[1:]) == expected
+    for wrong in (arrays[1][0], np.hstack([column, column])):
+        with pytest.raises(DataError, match="one value for each row"):
+            metric(arrays[0], wrong, *arrays[2:])
+
+
+def test_the_log_loss_takes_a_column_of_labels_and_refuses_bare_numbers():
+    shares = np.array([[0.7, 0.3], [0.4, 0.6]])
+    expected = metrics.log_loss(["a", "b"], shares, ["a", "b"])
+    assert metrics.log_loss([["a"], ["b"]], shares, ["a", "b"]) == expected
+    with pytest.raises(DataError):
+        metrics.log_loss(["a", "b"], 0.5, ["a", "b"])
