@@ -89,13 +89,13 @@ def test_a_noisy_source(studio_url, page):
 
 
 def test_sources_that_agree_and_then_neighbours(studio_url, page):
-    begin(page, f"{studio_url}/Consensus?data=planted&rounds=10&l1auto=0", "agreement")
+    begin(page, f"{studio_url}/Consensus?data=planted&rounds=10&known=20&l1auto=0", "agreement")
     train(page)
     from_end_to_end(page, "agreement", "λ0", wrong="more", right="less")
     expect(page.locator(".st-key-change")).to_contain_text("λ0")
     choose(page, page.get_by_role("combobox", name="Lesson", exact=False), f"Lesson: {LESSONS['neighbours'].title}")
     at_step(page, "neighbours", 1)  # with too many labels nothing is passed
-    move(page, "Labels known, per cent", *["ArrowLeft"] * 4)
+    move(page, "Labels known, per cent", *["ArrowLeft"] * 2)
     from_end_to_end(page, "neighbours", "λ1")
 
 
