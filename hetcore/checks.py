@@ -166,9 +166,12 @@ def _check_moments(X: ArrayLike) -> None:
     names, dtypes = _feature_names(X), getattr(X, "dtypes", None)
     if names is None:
         names, dtypes = [None], [getattr(X, "dtype", None)]
+    elif dtypes is None:
+        dtypes = getattr(getattr(X, "schema", None), "types", ())
     for name, dtype in zip(names, dtypes):
-        # of NumPy and pandas, or of polars
-        if getattr(dtype, "kind", None) in ("m", "M") or getattr(dtype, "is_temporal", bool)():
+        # of NumPy and pandas, of polars, or of PyArrow
+        moments = getattr(dtype, "kind", None) in ("m", "M") or getattr(dtype, "is_temporal", bool)()
+        if moments or str(dtype).startswith(("timestamp", "date", "time", "duration")):
             raise DataError(f"{'X' if name is None else f'The column {quoted(name)} of X'} {MOMENTS}.")
 
 

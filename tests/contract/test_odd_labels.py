@@ -1,11 +1,14 @@
 """Labels, weights and codes that can't be used are refused in one sentence, by every method that takes rows."""
 
+import datetime as dt
 from decimal import Decimal
 
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
+from numpy.testing import assert_allclose
 from sklearn.exceptions import NotFittedError
 
 import hetcore as hc
@@ -81,9 +84,22 @@ def test_columns_that_are_no_numbers_are_refused_by_name(name, rows):
             _model(name).fit(pl.DataFrame({"x": X[:, 0], "t": column}), y)
         with pytest.raises(hc.DataError, match=r"^X has moments or durations"):
             _model(name).fit(column.reshape(-1, 1), y)
+    for column in (days, days - days[0], [dt.time(1)] * N):
+        with pytest.raises(hc.DataError, match=r"The column 't' of X has moments or durations"):
+            _model(name).fit(pa.table({"x": X[:, 0], "t": column}), y)
     for frame, lists in ((pd.DataFrame, [[1, 2]] * N), (pl.DataFrame, [[1, 2]] * N), (pd.DataFrame, [{"a": 1}] * N)):
         with pytest.raises(hc.DataError, match=r"The column 't' of X has ['\"][\[{].+: an argument must be"):
             _model(name).fit(frame({"x": X[:, 0], "t": lists}), y)
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_a_table_of_arrow_is_that_of_pandas(name, rows):
+    X, y = rows
+    frame = pd.DataFrame(X, columns=[f"c{k}" for k in range(X.shape[1])])
+    table = pa.Table.from_pandas(frame)
+    expected = _model(name).fit(frame, y).predict(frame)
+    # in another order of memory sums round otherwise
+    assert_allclose(_model(name).fit(table, y).predict(table), expected, rtol=1e-9)
 
 
 @pytest.mark.parametrize("name", ROWS)
