@@ -137,9 +137,9 @@ def rmse(y_true: ArrayLike, y_pred: ArrayLike) -> float:
     Raises
     ------
     DataError
-        If lengths or shapes differ or no target is known.
+        If lengths or shapes differ, no target is known or a value is no number.
     """
-    true, pred = _known_rows(y_true, y_pred)
+    true, pred = _known_numbers(y_true, y_pred)
     return root_mean_square(pred - true)
 
 
@@ -156,9 +156,9 @@ def gaussian_nll(y_true: ArrayLike, mean: ArrayLike, deviation: ArrayLike) -> fl
     Raises
     ------
     DataError
-        If lengths or shapes differ, no target is known or a deviation is not positive.
+        If lengths or shapes differ, no target is known, a value is no number or a deviation is not positive.
     """
-    true, mean, deviation = _known_rows(y_true, mean, deviation)
+    true, mean, deviation = _known_numbers(y_true, mean, deviation)
     # one that is 0 claims to be certain, and its logarithm is infinite
     if not (deviation > 0).all():
         raise DataError(f"The smallest deviation is {deviation.min():g}: standard deviations must be positive.")
@@ -178,9 +178,9 @@ def interval_coverage(y_true: ArrayLike, lower: ArrayLike, upper: ArrayLike) -> 
     Raises
     ------
     DataError
-        If lengths or shapes differ or no target is known.
+        If lengths or shapes differ, no target is known or a value is no number.
     """
-    true, lower, upper = _known_rows(y_true, lower, upper)
+    true, lower, upper = _known_numbers(y_true, lower, upper)
     return float(np.mean((lower <= true) & (true <= upper)))
 
 
@@ -351,6 +351,17 @@ def _known_rows(y_true: ArrayLike, *others: ArrayLike, wide: bool = False) -> li
     numbers = all(array.dtype.kind in "fiub" for array in arrays[1:]) and arrays[0].dtype.kind in "fiub"
     # float64, for a sum of float32 over many rows loses digits
     return [row.astype(np.float64) for row in rows] if numbers else rows
+
+
+def _known_numbers(*arrays: ArrayLike) -> list[NDArray[np.float64]]:
+    """Return `_known_rows` as float64; raise DataError for moments, and for what reads as no number."""
+    rows = _known_rows(*arrays)
+    try:
+        if not any(row.dtype.kind in "mM" for row in rows):
+            return [row.astype(np.float64) for row in rows]
+    except (TypeError, ValueError):
+        pass
+    raise DataError("The arrays hold values that are no numbers: give a number for each row.") from None
 
 
 def _column(values: ArrayLike) -> NDArray:

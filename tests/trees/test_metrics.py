@@ -1,5 +1,6 @@
 """Each metric against its formula worked by hand, against scikit-learn, and at its edges."""
 
+from decimal import Decimal
 from types import SimpleNamespace
 
 import networkx as nx
@@ -177,6 +178,18 @@ def test_a_column_is_one_value_a_row_and_another_shape_is_refused(metric, arrays
     for wrong in (arrays[1][0], np.hstack([column, column])):
         with pytest.raises(DataError, match="one value for each row"):
             metric(arrays[0], wrong, *arrays[2:])
+
+
+@pytest.mark.parametrize(
+    ("metric", "more"), [(metrics.rmse, ()), (metrics.gaussian_nll, ([1, 1],)), (metrics.interval_coverage, ([9, 9],))]
+)
+def test_numbers_among_objects_are_read_and_what_is_none_is_refused(metric, more):
+    assert metric([Decimal(1), Decimal(2)], [1, 2], *more) == metric(["1", "2"], [1.0, 2.0], *more)
+    assert np.isnan(metrics.rmse([1, 2], [1, None]))
+    days = np.array(["2020-01-01", "2020-01-02"], "M8[D]")
+    for wrong in (["a", "b"], days):
+        with pytest.raises(DataError, match="The arrays hold values that are no numbers: give a number for each row"):
+            metric(wrong, wrong, *more)
 
 
 def test_the_log_loss_takes_a_column_of_labels_and_refuses_bare_numbers():
