@@ -82,7 +82,8 @@ def load(name: str, seed: int) -> Run:
 
 def ours(run: Run, source: str | None = None) -> tuple[NDArray, NDArray]:
     """Return the probabilities (n, K) of 2WL's default, or of one source alone, and its own validation rows."""
-    how = {"random_state": run.seed, "validation_fraction": VALIDATED}
+    # thresholds are chosen on rows that nothing was fitted to, of few labels too
+    how = {"random_state": run.seed, "validation_fraction": VALIDATED, "refit": False}
     model = hc.TwoWeakLearnerClassifier(**how) if source is None else hc.OneWeakLearnerClassifier(source, **how)
     model.fit(run.data, run.labels(np.union1d(run.fitted, run.validated)))
     # Its own, where it kept some: thresholds are chosen on rows that it did not learn from.

@@ -72,9 +72,9 @@ def bounded(line: RiskAlongStep, steps: NDArray[np.float64]) -> NDArray[np.float
     Of rows that learners tell apart the least risk is at infinity, and no step is too long for it.
     """
     lowest = -0.5 * line.log_n
-    if line.value(np.zeros_like(steps)) <= lowest:
+    if line.model(np.zeros_like(steps))[0] <= lowest:
         return np.zeros_like(steps)
-    while line.value(steps) < lowest:
+    while line.model(steps)[0] < lowest:
         steps = 0.5 * steps
     return steps
 

@@ -11,7 +11,9 @@ from numpy.typing import NDArray
 from hetcore.errors import ModelFileError
 from hetcore.multimodal.network_training import trained
 
-__all__ = ["LinearLearner", "NetworkLearner", "forward", "packed", "unpacked"]
+__all__ = ["LinearLearner", "NetworkLearner", "RandomFeatureLearner", "forward", "packed", "unpacked"]
+
+PENALTIES = (1e-3, 1e-2, 1e-1, 1.0, 10.0, 100.0)
 
 Layers = list[tuple[NDArray[np.float32], NDArray[np.float32]]]
 
@@ -92,6 +94,22 @@ class LinearLearner(NetworkLearner):
         self.l2 = l2
         self.layers: Layers = []
 
+    def tune(self, X: NDArray, W: NDArray) -> None:
+        """Set `l2` to the one of `PENALTIES` that predicts W (m, K) from X (m, d) best, each row left out in turn."""
+        X, W = np.asarray(X, np.float64), np.asarray(W, np.float64)
+        Z, V = X - X.mean(axis=0), W - W.mean(axis=0)
+        # the rows' own products have the same vectors, in less time where columns are many
+        squares, U = np.linalg.eigh(Z @ Z.T) if len(Z) < Z.shape[1] else _left_vectors(Z)
+        squares, turned = np.maximum(squares, 0.0), U.T @ V
+
+        def error(l2: float) -> float:
+            kept = squares / (squares + l2 * float(squares.sum()) / max(Z.shape[1], 1) + 1e-12)
+            # a row left out is told with its residual over 1 less its leverage, the mean's among it
+            leverage = 1 / len(Z) + U**2 @ kept
+            return float((((V - U @ (kept[:, None] * turned)) / np.maximum(1 - leverage, 1e-6)[:, None]) ** 2).sum())
+
+        self.l2 = min(PENALTIES, key=error)
+
     def fit(self, X: NDArray, W: NDArray, sample_weight: NDArray | None = None) -> LinearLearner:
         """Fit W (m, K) from X (m, d) float32, rows weighted by `sample_weight` (m,)."""
         X, W = np.asarray(X, np.float64), np.asarray(W, np.float64)
@@ -104,6 +122,50 @@ class LinearLearner(NetworkLearner):
         coefficients = _ridge(Z, V, self.l2)
         self.layers = [(coefficients.astype(np.float32), (mean - centre @ coefficients).astype(np.float32))]
         return self
+
+
+class RandomFeatureLearner(LinearLearner):
+    """Ridge least squares on rectified units with weights that are drawn, not trained: kept as a network.
+
+    Of few rows, to which passes of a gradient bring hardly anything, it is a network that is fitted exactly; every fit
+    draws other units, so that the sum of many is smooth.
+
+    Parameters
+    ----------
+    units : int, default=200
+    random_state : int, default=0
+        Seed of the units.
+
+    References
+    ----------
+    Rahimi and Recht, "Weighted sums of random kitchen sinks", NeurIPS 2008.
+    """
+
+    def __init__(self, units: int = 200, random_state: int = 0) -> None:
+        super().__init__()
+        self.units, self.random_state = units, random_state
+
+    def _drawn(self, X: NDArray) -> Layers:
+        rng, d = np.random.default_rng(self.random_state), X.shape[1]
+        weights = rng.normal(size=(d, self.units)) / np.sqrt(max(d, 1))
+        return [(weights.astype(np.float32), rng.normal(scale=0.5, size=self.units).astype(np.float32))]
+
+    def tune(self, X: NDArray, W: NDArray) -> None:
+        """Set `l2` as `LinearLearner` does, of the units' outputs."""
+        super().tune(np.maximum(forward(self._drawn(X), X), 0.0), W)
+
+    def fit(self, X: NDArray, W: NDArray, sample_weight: NDArray | None = None) -> RandomFeatureLearner:
+        """Fit W (m, K) from X (m, d) float32, rows weighted by `sample_weight` (m,)."""
+        drawn = self._drawn(X)
+        super().fit(np.maximum(forward(drawn, X), 0.0), W, sample_weight)
+        self.layers = drawn + self.layers
+        return self
+
+
+def _left_vectors(Z: NDArray) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the squared singular values (r,) of Z (m, d) and their left vectors (m, r)."""
+    U, sizes, _ = np.linalg.svd(Z, full_matrices=False)
+    return sizes**2, U
 
 
 def _ridge(Z: NDArray, V: NDArray, l2: float) -> NDArray[np.float64]:

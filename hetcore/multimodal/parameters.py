@@ -13,7 +13,7 @@ from hetcore.schema import TEXTS, Value
 
 __all__ = ["AFTER", "CLASS_NAMES", "DEVICE", "HIDDEN", "LEARNERS", "PRINTED", "SOURCE", "as_printed"]
 
-LEARNERS = ("tree", "linear", "network", "cnn")
+LEARNERS = ("tree", "linear", "network", "random_features", "cnn")
 HIDDEN = Domain(lambda v: len(v) > 0 and all(whole(n) and n >= 1 for n in v), "whole numbers, such as (100, 50)")
 AFTER = Domain(lambda v: all(whole(n) and n >= 1 for n in v), "whole numbers, such as (32,), or ()")
 SOURCE = Domain(lambda v: v is None or isinstance(v, str), "the name of a source, or None")
@@ -29,6 +29,7 @@ CLASS_NAMES = Value(
 PRINTED = {
     "learning_rate": 1.0, "subsample": 1.0, "first_scores": "zero", "hessian": "printed", "kept_step": "fitted",
     "scale_targets": False, "validation_fraction": 0.0, "min_samples_leaf": 1,
+    "refit": False,
 }  # fmt: skip
 """What Algorithms 1 and 2 do where the default does otherwise: each is a parameter, a help that can be had alone."""
 

@@ -13,7 +13,7 @@ from hetcore import metrics
 from hetcore.multimodal.learners import Dense, Trees
 from hetcore.multimodal.line_search import FIXED, STEPS, RiskAlongStep, bounded
 from hetcore.multimodal.risk import Exact, direction, log_risk, printed_target, tilted
-from hetcore.multimodal.stopping import Stopping
+from hetcore.multimodal.stopping import LeftOut, Stopping
 from hetcore.numerics import root_mean_square
 from hetcore.round_scores import shares
 from hetcore.targets import Problem
@@ -46,6 +46,10 @@ class TwoLearners:
         Of the last round, without shrinkage.
     output_rms : dict of str to float
         Root mean square of what each source added to the labelled rows' scores in the last round.
+    draws : list of TwoLearners
+        The same rounds with other validation rows, which of few labels end the training too.
+    on_all : TwoLearners or None
+        The same rounds with the validation rows among those that learners are fitted to: what is kept of few labels.
     seconds, step_seconds
         What fitting each learner and choosing the steps took in the last round.
     """
@@ -62,6 +66,8 @@ class TwoLearners:
     output_rms: dict[str, float] = field(default_factory=dict)
     step_seconds: float = 0.0
     left_out: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
+    draws: list[TwoLearners] = field(default_factory=list)
+    on_all: TwoLearners | None = None
 
     def __post_init__(self) -> None:
         n, K = self.problem.target.shape
@@ -93,7 +99,22 @@ class TwoLearners:
             self.scores += shrunk * move
             # the size of the move, for a curve that shows who moves
             self.output_rms[name] = root_mean_square(shrunk * move[self.problem.labelled])
-        return self.stopping.ended(self.scores, self.parts, self.modalities)
+        for each in (*self.draws, self.on_all):
+            if each is not None:
+                each.round()
+        return self.stopping.ended(self.validated(), self.final_modalities)
+
+    def validated(self) -> LeftOut:
+        """Return what all draws say of their validation rows, one after the other."""
+        own = self.stopping.rows
+        found = [LeftOut(self.scores[own], np.stack([part[own] for part in self.parts.values()]), self.y[own])]
+        scores, parts, y = zip(*found, *(each.validated() for each in self.draws))
+        return LeftOut(np.concatenate(scores), np.concatenate(parts, axis=1), np.concatenate(y))
+
+    @property
+    def final_modalities(self) -> dict[str, Trees | Dense]:
+        """The modalities that predict after the fit: those of all labels, where there are any."""
+        return self.modalities if self.on_all is None else self.on_all.modalities
 
     def _rows(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return the labelled rows that learners are fitted to, and those that steps are chosen by."""
@@ -198,13 +219,13 @@ class TwoLearners:
         if problem.scored.any():
             sets["held_out"] = (np.flatnonzero(problem.scored), problem.truth.argmax(axis=1))
         losses = {name: _risk(self.scores[rows], y[rows]) for name, (rows, y) in sets.items()}
-        for name, rows in (("left_out", self.left_out), ("validation", self.stopping.rows)):
-            if rows.size:
-                losses[name] = _risk(self.scores[rows], self.y[rows])
-        rows, y = sets.get("held_out", sets["train"])
-        if self.stopping.rows.size:
-            sets["validation"] = (self.stopping.rows, self.y)
         codes = {name: (of[at], self.scores[at].argmax(axis=1)) for name, (at, of) in sets.items()}
+        rows, y = sets.get("held_out", sets["train"])
+        if self.left_out.size:
+            losses["left_out"] = _risk(self.scores[self.left_out], self.y[self.left_out])
+        if self.stopping.rows.size:
+            scores, _, own = self.validated()
+            losses["validation"], codes["validation"] = _risk(scores, own), (own, scores.argmax(axis=1))
         detail = {
             "metric_name": "error",
             "metric": {name: metrics.error_rate(*each) for name, each in codes.items()},

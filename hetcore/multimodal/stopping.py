@@ -10,7 +10,7 @@ that all together are on these rows never worse than the best part alone, but fo
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +19,7 @@ from scipy.special import log_softmax, softmax
 
 from hetcore.targets import Problem
 
-__all__ = ["Stopping", "drawn_by_class", "log_loss", "part_weights"]
+__all__ = ["LeftOut", "Stopping", "drawn_by_class", "log_loss", "part_weights"]
 
 LEAST_ROWS = 8  # fewer say nothing of a round
 RIDGE = 1.0  # of the part weights: one row's worth of loss for a weight that is 1 off
@@ -76,6 +76,14 @@ def part_weights(prior: NDArray, parts: NDArray, y: NDArray) -> NDArray[np.float
     return found.x
 
 
+class LeftOut(NamedTuple):
+    """Rows that are kept out: scores (v, K), the modalities' parts of them (p, v, K), and class codes (v,)."""
+
+    scores: NDArray[np.float64]
+    parts: NDArray[np.float64]
+    y: NDArray[np.int64]
+
+
 class Stopping:
     """The rows that are kept out, and the best round so far.
 
@@ -83,17 +91,16 @@ class Stopping:
     ----------
     rows : (v,) int64
         Rows of the data; none where there are too few labels, or `validation_fraction` is 0.
-    y : (n,) int
-        Class codes.
     patience : int
         Rounds without a lower loss that end the training.
     """
 
-    def __init__(self, rows: NDArray[np.int64], y: NDArray, patience: int) -> None:
-        self.rows, self.y, self.patience = rows, y, patience
+    def __init__(self, rows: NDArray[np.int64], patience: int) -> None:
+        self.rows, self.patience = rows, patience
         self.round, self.kept_round, self.best = 0, 0, np.inf
         self.kept: dict[str, int] = {}
         self.parts: NDArray[np.float64] | None = None
+        self.y = np.zeros(0, np.int64)
 
     @classmethod
     def of(cls, problem: Problem, params: Mapping[str, Any], rng: np.random.Generator) -> Stopping:
@@ -106,19 +113,19 @@ class Stopping:
             drawn = drawn_by_class(y, labelled, params["validation_fraction"], own)
             # so few would end the training by chance
             rows = drawn if len(drawn) >= LEAST_ROWS else rows
-        return cls(rows, y, params["n_iter_no_change"])
+        return cls(rows, params["n_iter_no_change"])
 
-    def ended(self, scores: NDArray, parts: Mapping[str, NDArray], modalities: Mapping[str, Any]) -> bool:
-        """Look at a round's scores (n, K); return whether nothing was won for too long."""
+    def ended(self, left_out: LeftOut, modalities: Mapping[str, Any]) -> bool:
+        """Look at what a round says of rows that are kept out; return whether nothing was won for too long."""
         self.round += 1
         if not self.rows.size:
             return False
-        loss = log_loss(scores[self.rows], self.y[self.rows])
+        loss = log_loss(left_out.scores, left_out.y)
         if loss < self.best:
             self.best, self.kept_round = loss, self.round
             self.kept = {name: len(modality) for name, modality in modalities.items()}
             # parts at the best round: those after it go
-            self.parts = np.stack([each[self.rows] for each in parts.values()])
+            self.parts, self.y = left_out.parts, left_out.y
         return self.over
 
     @property
@@ -130,7 +137,7 @@ class Stopping:
         """Drop what came after the best round and weigh the modalities; return their weights a_j."""
         if self.parts is None:
             return dict.fromkeys(modalities, 1.0)
-        weights = part_weights(prior, self.parts, self.y[self.rows])
+        weights = part_weights(prior, self.parts, self.y)
         for (name, modality), weight in zip(modalities.items(), weights):
             # learners after the best round are cut off, and the weight goes into the steps
             modality.cut(self.kept[name], float(weight))

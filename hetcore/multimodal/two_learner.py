@@ -43,6 +43,8 @@ Departures of the default (each a parameter, to be had alone; `parameters.PRINTE
 - `validation_fraction`: rows that nothing is fitted to end the training and weigh the modalities (`stopping`).
 - `decision_scoring="f1_macro"`: those rows choose a weight for each class before one is named (`decisions`).
 - `learners=None`: the learner of a modality is the one that does best on left-out rows, boosted alone (`choosing`).
+- `refit`: of fewer than 1,000 labels all are learned from, for as many rounds as three draws of those rows say; the
+  penalty of a linear learner is that of least leave-one-out error, and a network is one of random features.
 - `min_samples_leaf`: leaves of 20 rows, or a 15th of the labels; in the paper they are of any size.
 - `scale_targets`: networks are fitted to targets of unit size.
 
@@ -64,12 +66,13 @@ from hetcore.base import BoostedEstimator, ClassifierScore
 from hetcore.data import HetData
 from hetcore.data.text import listed, quoted
 from hetcore.errors import DataError, ParameterError
-from hetcore.multimodal.choosing import candidates, compared
+from hetcore.multimodal.choosing import candidates, compared, is_few
 from hetcore.multimodal.decisions import class_weights
 from hetcore.multimodal.learners import MODALITIES, Dense, Trees, default_learner
 from hetcore.multimodal.line_search import STEPS
-from hetcore.multimodal.networks import LinearLearner, NetworkLearner
+from hetcore.multimodal.networks import LinearLearner, NetworkLearner, RandomFeatureLearner
 from hetcore.multimodal.parameters import CLASS_NAMES, DEVICE, HIDDEN, LEARNERS, PRINTED, SOURCE, as_printed
+from hetcore.multimodal.risk import direction
 from hetcore.multimodal.rounds import TwoLearners
 from hetcore.parameters import Domain, Flag, Interval, OneOf, Seed, Slider, Whole, param
 from hetcore.registry import MemoryNeed, estimator
@@ -81,6 +84,7 @@ __all__ = ["OneWeakLearnerClassifier", "TwoWeakLearnerClassifier"]
 
 SLOW_RATE, FAST_RATE = 0.1, 0.3
 LEAVES, LEAST_LEAF = 15, 2
+DRAWS, MOST_INSTANCES = 3, 20_000  # of validation rows, where labels are few; every learner is asked about all
 
 
 @estimator(MemoryNeed(cell=60, record=400, score=300))
@@ -108,7 +112,8 @@ class TwoWeakLearnerClassifier(ClassifierScore, BoostedEstimator):
     kept_round_ : int
         The round of least validation loss, the last one without validation rows.
     validation_rows_ : (v,) int64
-        Rows of the data that nothing was fitted to; a threshold can be chosen on them. Not kept in a file.
+        Rows of the data that ended the training. Where `refit` has not learned from them too, nothing was fitted to
+        them, and a threshold can be chosen on them. Not kept in a file.
     part_weights_ : dict of str to float
         What each modality counts in the model: 1 without validation rows.
     class_weights_ : (K,) float64 or None
@@ -162,6 +167,13 @@ class TwoWeakLearnerClassifier(ClassifierScore, BoostedEstimator):
     validation_fraction: float = param(
         0.15, Interval(0, 0.5), "Share of the labelled rows that nothing is fitted to: they end the training; 0: none."
     )
+    refit: bool = param(
+        True,
+        Flag(),
+        "Below 1,000 labels, whether what is kept has learned from the rows of `validation_fraction` too: beside the "
+        'rounds that these end and weigh, the same ones are done with all labels. Not with "cnn" or a learner of your '
+        "own, which may take long.",
+    )
     n_iter_no_change: int = param(20, Whole(1), "Rounds without a lower validation loss that end the training.")
     decision_scoring: str | None = param(
         None,
@@ -172,10 +184,10 @@ class TwoWeakLearnerClassifier(ClassifierScore, BoostedEstimator):
     learners: Mapping[str, Any] | None = param(
         None,
         Domain(lambda v: v is None or isinstance(v, Mapping), "a dict of source to learner, or None"),
-        'By source: "tree", "linear", "network", "cnn" (needs PyTorch), or anything with fit(X, W) and predict(X), W '
-        "being (m, K); it gets encoded, standardised columns, or images (m, height, width, channels) if it has "
-        "`takes_images = True`. By default the one that does best on left-out rows; with `as_printed`, trees for a "
-        "table, a network for an array and for a table with text.",
+        'By source: "tree", "linear", "network", "random_features", "cnn" (needs PyTorch), or anything with fit(X, W) '
+        "and predict(X), W being (m, K); it gets encoded, standardised columns, or images (m, height, width, channels) "
+        "if it has `takes_images = True`. By default the one that does best on left-out rows; with `as_printed`, trees "
+        "for a table, a network for an array and for a table with text.",
     )
     scale_targets: bool = param(True, Flag(), "Fit networks to targets of root mean square 1.")
     learning_rate: float | None = param(
@@ -226,7 +238,23 @@ class TwoWeakLearnerClassifier(ClassifierScore, BoostedEstimator):
             cheap = all(learner in ("tree", "linear") for learner in map(str, self.learners_.values()))
             params["learning_rate"] = SLOW_RATE if cheap else FAST_RATE
         prior = np.zeros(problem.scale.n_outputs) if params["first_scores"] == "zero" else problem.scale.prior
-        return TwoLearners(problem, params, modalities, seeds, prior)
+        state = TwoLearners(problem, params, modalities, seeds, prior)
+        quick = all(isinstance(learner, str) and learner != "cnn" for learner in self.learners_.values())
+        if params["refit"] and quick and is_few(problem) and state.stopping.rows.size:
+            self._use_again(state, seed)
+        return state
+
+    def _use_again(self, state: TwoLearners, seed: int) -> None:
+        """Let few labels end the rounds in several draws, and all of them be learned from in what is kept."""
+
+        def another(fraction: float, own: int) -> TwoLearners:
+            modalities = {name: self._modality(state.problem, name, each, own) for name, each in self.learners_.items()}
+            params = {**state.params, "validation_fraction": fraction}
+            return TwoLearners(state.problem, params, modalities, np.random.default_rng(own), state.prior)
+
+        if state.problem.data.n <= MOST_INSTANCES:
+            state.draws = [another(self.validation_fraction, seed + k) for k in range(1, DRAWS)]
+        state.on_all = another(0.0, seed)
 
     def _with_sources(self, problem: Problem) -> Problem:
         return problem
@@ -239,7 +267,7 @@ class TwoWeakLearnerClassifier(ClassifierScore, BoostedEstimator):
         # as printed nothing is tried first
         if self.as_printed:
             return default_learner(source)
-        kinds = candidates(source)
+        kinds = candidates(source, is_few(problem))
         self.comparison_[name] = compared(
             problem, name, kinds, lambda kind: self._modality(problem, name, kind, seed), params
         )
@@ -258,7 +286,12 @@ class TwoWeakLearnerClassifier(ClassifierScore, BoostedEstimator):
             learner = NetworkLearner(self.hidden, self.epochs, seed)
         elif learner == "cnn":
             learner = MODALITIES["cnn"].learner_class()(self.epochs, seed, self.device)
-        return Dense.of(source, learner, n_outputs, self.scale_targets and not self.as_printed)
+        elif learner == "random_features":
+            learner = RandomFeatureLearner(random_state=seed)
+        modality = Dense.of(source, learner, n_outputs, self.scale_targets and not self.as_printed)
+        if isinstance(learner, LinearLearner) and is_few(problem) and not self.as_printed:
+            _tune(problem, name, modality)
+        return modality
 
     def _fewest(self, problem: Problem) -> int:
         """Return the fewest rows of a leaf: a tree of 30 rows with leaves of 20 would be a constant."""
@@ -273,11 +306,11 @@ class TwoWeakLearnerClassifier(ClassifierScore, BoostedEstimator):
     def _finish(self, state: TwoLearners) -> None:
         self.source_weights_ = state.weights()
         self.classes_, self.prior_ = state.problem.scale.classes, state.prior
-        self.part_weights_ = state.stopping.finish(state.prior, state.modalities)
+        self.part_weights_ = state.stopping.finish(state.prior, state.final_modalities)
         self.class_weights_ = self._decided(state)
         self.kept_round_ = state.stopping.kept_round or state.stopping.round
         self.validation_rows_ = state.stopping.rows
-        self.modalities_ = state.modalities
+        self.modalities_ = state.final_modalities
 
     def _decided(self, state: TwoLearners) -> NDArray[np.float64] | None:
         """Return the weights of the classes, chosen on the validation rows; None for plain probabilities."""
@@ -287,7 +320,7 @@ class TwoWeakLearnerClassifier(ClassifierScore, BoostedEstimator):
         if stopping.parts is None:
             return np.ones(len(self.classes_))
         scores = state.prior + np.tensordot(list(self.part_weights_.values()), stopping.parts, 1)
-        return class_weights(softmax(scores, axis=1), state.y[stopping.rows])
+        return class_weights(softmax(scores, axis=1), stopping.y)
 
     def decision_function(self, data: HetData) -> NDArray[np.float64]:
         """Return the raw score f of each class in the order of `classes_`, (n, K)."""
@@ -363,6 +396,14 @@ class OneWeakLearnerClassifier(TwoWeakLearnerClassifier, first=("source",)):
             raise ParameterError(f"source={self.source!r} is no source of the data: give one of {listed(names)}.")
         data = problem.data.select(sources=[self.source or names[0]])
         return Problem(data, *(getattr(problem, name) for name in ("scale", "target", "labelled", "scored", "truth")))
+
+
+def _tune(problem: Problem, name: str, modality: Dense) -> None:
+    """Choose the penalty of a ridge learner by the first direction of the labelled rows, each left out in turn."""
+    rows = problem.data.rows(name)
+    known = np.flatnonzero(problem.labelled[rows])
+    y = problem.target[rows[known]].argmax(axis=1)
+    modality.learner.tune(modality.X[known], direction(np.tile(problem.scale.prior, (len(y), 1)), y))
 
 
 def _check_covered(problem: Problem) -> None:

@@ -157,7 +157,7 @@ def test_the_prior_is_where_the_scores_start():
     ({"step": "line"}, "step='line' must be one of 'newton'"),
     ({"subsample": 0}, "subsample=0 must be in"),
     ({"learners": {"sound": "tree"}}, "names the source 'sound'"),
-    ({"learners": {"image": "forest"}}, "must be one of tree, linear, network, cnn"),
+    ({"learners": {"image": "forest"}}, "must be one of tree, linear, network, random_features, cnn"),
     ({"learners": {"image": object()}}, "lacks fit"),
     ({"hidden": ()}, r"hidden=\(\) must be whole numbers"),
 ])  # fmt: skip

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import polars as pl
 import pytest
@@ -11,7 +13,7 @@ import hetcore as hc
 from hetcore.metrics import macro_f1
 from hetcore.multimodal.choosing import candidates
 from hetcore.multimodal.decisions import class_weights, named
-from hetcore.multimodal.networks import LinearLearner
+from hetcore.multimodal.networks import PENALTIES, LinearLearner, RandomFeatureLearner
 from hetcore.multimodal.stopping import drawn_by_class, log_loss, part_weights
 
 TREES = {"first": "tree", "second": "tree"}
@@ -48,12 +50,73 @@ def test_the_linear_learner_is_the_ridge_of_the_normal_equations():
     assert_allclose(LinearLearner().fit(X, W, weight).layers[0][0], kept.layers[0][0], atol=1e-5)
 
 
+@pytest.mark.parametrize("d", (4, 40))  # fewer columns than rows, and more
+def test_the_penalty_of_few_labels_leaves_each_row_out_in_turn(d):
+    rng = np.random.default_rng(d)
+    X = rng.normal(size=(20, d)).astype(np.float32)
+    W = X[:, :2] + rng.normal(size=(20, 2))
+    # a share of the mean square of a column: rows left out have other columns, so that the sum over all is given
+    share = float(((X - X.mean(axis=0)).astype(float) ** 2).sum()) / d
+
+    def error(l2):
+        wrong = 0.0
+        for i in range(20):
+            kept = np.arange(20) != i
+            centre, mean = X[kept].mean(axis=0), W[kept].mean(axis=0)
+            Z = (X[kept] - centre).astype(float)
+            solved = np.linalg.solve(Z.T @ Z + l2 * share * np.eye(d), Z.T @ (W[kept] - mean))
+            wrong += ((W[i] - mean - (X[i] - centre) @ solved) ** 2).sum()
+        return wrong
+
+    learner = LinearLearner()
+    learner.tune(X, W)
+    assert learner.l2 == min(PENALTIES, key=error)
+
+
+def test_random_features_see_what_no_line_tells():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 3)).astype(np.float32)
+    W = (X**2).sum(axis=1, keepdims=True)
+    learner = RandomFeatureLearner()
+    learner.tune(X[:200], W[:200])
+    predicted = learner.fit(X[:200], W[:200]).predict(X[200:])
+    line = LinearLearner().fit(X[:200], W[:200]).predict(X[200:])
+    assert ((predicted - W[200:]) ** 2).mean() < 0.2 * ((line - W[200:]) ** 2).mean()
+
+
+def test_few_labels_are_all_learned_from():
+    wrong = {True: 0.0, False: 0.0}
+    for seed in range(3):
+        data = two_tables(n=400, seed=seed)
+        for refit in wrong:
+            model = hc.TwoWeakLearnerClassifier(learners=TREES, refit=refit, random_state=seed).fit(data)
+            rows = model.validation_rows_
+            wrong[refit] += float((model.predict(data)[rows] != data.y[rows]).mean())
+    assert wrong[True] < wrong[False] - 0.05
+
+
+def test_of_hundred_labels_several_draws_end_the_training():
+    data = two_tables(n=100)
+    model = hc.TwoWeakLearnerClassifier(learners=TREES).fit(data)
+    wrong = model.history_["metric:validation"].to_numpy() * 3 * len(model.validation_rows_)
+    assert_allclose(wrong, wrong.round(), atol=1e-9)
+    assert (np.abs(wrong / 3 - (wrong / 3).round()) > 0.1).any()  # of three draws, not of one
+
+
+def test_above_a_thousand_labels_nothing_is_fitted_twice():
+    data = two_tables(n=1_100)
+    how = {"learners": {"first": "tree", "second": "linear"}, "n_iterations": 5}
+    one, other = (hc.TwoWeakLearnerClassifier(**how, refit=refit).fit(data) for refit in (True, False))
+    assert_array_equal(one.predict_proba(data), other.predict_proba(data))
+    assert one.modalities_["second"].learner.l2 == LinearLearner().l2
+
+
 def test_each_modality_gets_the_learner_that_left_out_rows_choose():
     data = two_tables(n=300)
     model = hc.TwoWeakLearnerClassifier(n_iterations=2, epochs=2).fit(data)
     for name, source in data.sources.items():
         losses = model.comparison_[name]
-        assert list(losses) == candidates(source) and model.learners_[name] == min(losses, key=losses.get)
+        assert list(losses) == candidates(source, few=True) and model.learners_[name] == min(losses, key=losses.get)
         assert losses["linear"] < losses["tree"]  # what decides is linear
     given = hc.TwoWeakLearnerClassifier(n_iterations=2, learners={"first": "tree"}, epochs=1).fit(data)
     assert given.learners_["first"] == "tree" and list(given.comparison_) == ["second"]
@@ -64,6 +127,15 @@ def test_few_labels_compare_nothing():
     model = hc.TwoWeakLearnerClassifier(n_iterations=2).fit(data)
     assert model.learners_ == TREES and model.part_weights_ == {"first": 1.0, "second": 1.0}
     assert model.n_iterations_ == model.kept_round_ == 2
+
+
+def test_of_classes_of_one_label_each_nothing_can_be_left_out():
+    data = two_tables(n=60)
+    y = np.array([f"class {k}" for k in range(60)], object)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = hc.TwoWeakLearnerClassifier(n_iterations=1).fit(data, y)
+    assert model.learners_ == TREES and np.isinf(list(model.comparison_["first"].values())).all()
 
 
 def test_the_training_ends_where_the_validation_loss_stops_falling():
@@ -166,8 +238,9 @@ def test_class_weights_name_a_rare_class():
 
 
 def test_classes_are_named_for_macro_f1_where_that_is_asked_for():
-    rng, data = np.random.default_rng(1), two_tables(n=700)
-    names = np.array(["yes" if each == "yes" and rare else "no" for each, rare in zip(data.y, rng.random(700) < 0.15)])
+    rng, data = np.random.default_rng(1), two_tables(n=2_400)
+    kept = rng.random(2_400) < 0.15
+    names = np.array(["yes" if each == "yes" and rare else "no" for each, rare in zip(data.y, kept)])
     rare = hc.HetData(data.sources, target=pl.DataFrame({"id": data.ids, "y": names}))
     y, hidden = split(rare)
     how = {"learners": dict.fromkeys(rare.sources, "linear"), "n_iterations": 30}

@@ -21,6 +21,7 @@ torch = pytest.mark.skipif(not deep.has_torch(), reason=f"needs PyTorch: {deep.H
 MODELS = [
     hc.TwoWeakLearnerClassifier(**FAST),
     hc.TwoWeakLearnerClassifier(**FAST | {"validation_fraction": 0.2}, learners={"image": "linear"}),
+    hc.TwoWeakLearnerClassifier(**FAST, learners={"table": "random_features", "image": "random_features"}),
     hc.TwoWeakLearnerClassifier(**FAST, order=2, hessian="exact"),
     hc.OneWeakLearnerClassifier("image", **FAST),
     hc.BoostedFeatureNetworkClassifier(**BFV, network="scikit-learn"),
