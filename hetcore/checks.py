@@ -60,7 +60,10 @@ def warn_of_precision(X: NDArray, names: Sequence[str] | None) -> None:
     with np.errstate(over="ignore", invalid="ignore"):
         largest, varies = np.maximum(np.abs(low), np.abs(high)), high > low
         # at least as many steps as a column has bins, several times over
-        merged = varies & ((high - low < STEPS * np.finfo(np.float32).eps * largest) | (largest < TINY))
+        float32 = np.finfo(np.float32)
+        # what is beyond its range becomes its end
+        outside = (largest < TINY) | (largest > float32.max)
+        merged = varies & ((high - low < STEPS * float32.eps * largest) | outside)
     if merged.any():
         places = np.flatnonzero(merged).tolist()
         which = [quoted(names[place]) if names else str(place) for place in places[:5]]

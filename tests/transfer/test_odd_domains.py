@@ -139,6 +139,8 @@ def test_columns_that_trees_can_hardly_tell_apart_are_named():
         X[:, 1] -= 1.7e12
         model.fit(X, X[:, 1], *more)
         X[:, 1] += 1.7e12
+        with pytest.warns(PrecisionWarning, match="Column 0 of X: 32-bit floats, which trees take, hardly tell"):
+            model.fit(X[:, :1] * 1e39, X[:, 0], *more)
     hc.HLR().fit(X, X[:, 0])
 
 
