@@ -331,6 +331,9 @@ def _no_table(data: Any) -> str:
     cure = "read it with polars or pandas, or give hetcore.Source(ids, array) for numpy arrays"
     if isinstance(data, pl.LazyFrame):
         cure = "call .collect() first"
+    elif hasattr(data, "compute"):
+        # of Dask
+        cure = "call .compute() first"
     elif isinstance(data, str | os.PathLike):
         cure = "read it with polars, or give the path of a Parquet file to HetData.scan"
     elif type(data).__module__.startswith("scipy"):

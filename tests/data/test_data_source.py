@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -195,6 +196,7 @@ def test_small_arrays_and_text_become_tables():
         (["a"], pl.DataFrame(), "The table has no column"),
         (["a"], pl.DataFrame({"s": [{"a": 1}]}), "None of the columns can be used: column 's': its type Struct"),
         (["a"], pl.LazyFrame({"x": [1]}), r"call .collect\(\) first"),
+        (["a"], SimpleNamespace(columns=["x"], compute=None), r"call .compute\(\) first"),  # as tables of Dask
         (["a", "b"], pd.DataFrame({"x": [1, "b"]}), "Column 'x' of the pandas table can't be read"),
         (["a"], scipy.sparse.csr_array(np.eye(1)), r"call .toarray\(\) first"),
         (["a"], [[1, 2]], "of type list"),
