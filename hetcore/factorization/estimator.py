@@ -87,7 +87,8 @@ class Factorization(RegressorScore, Estimator):
         eval_set): mean negative log-likelihood per entry where a deviation is learned, half the mean squared error
         where not. Its detail: "metric_name" = "RMSE"; "metric" = {"train", "left_out", "held_out"}; "sigma" =
         {"mean"}, the root of the harmonic mean of the variance over the training entries, in the unit of y.
-        Training errors are those that each entry had before its step.
+        Training errors are those that each entry had before its step. Where the fit that trusts all entries alike is
+        kept (see the module of `HMF`), rounds, `history_` and `best_iteration_` are still of the one with deviations.
         """
         return self._fit(callbacks, X, y, eval_set)
 
