@@ -117,7 +117,8 @@ def confusion(truth: ArrayLike, predicted: ArrayLike) -> Figure:
     known, counts = np.unique(np.concatenate([truth, predicted]), return_counts=True)
     kept = known[np.sort(np.argsort(-counts, kind="stable")[:MOST_CLASSES])]
     z = np.array([[int(((truth == row) & (predicted == column)).sum()) for column in kept] for row in kept])
-    share = z / np.maximum(z.sum(axis=1, keepdims=True), 1)
+    # of all its rows, those too that are predicted to be of a class that is not drawn
+    share = z / np.maximum([[int((truth == row).sum())] for row in kept], 1)
     trace = {
         "type": "heatmap", "z": share, "x": kept.tolist(), "y": kept.tolist(), "zmin": 0, "zmax": 1,
         "colorscale": [[0, "rgba(128,128,128,0.08)"], [1, COLOURS[0]]],
