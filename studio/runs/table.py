@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import polars as pl
@@ -14,7 +14,7 @@ from studio.runs.run import Run
 
 __all__ = [
     "WIDTHS", "apart", "downloads", "example_of", "label", "metric", "result", "rounds", "short", "table", "target",
-    "unfinished", "weights",
+    "unfinished", "weights", "why_none",
 ]  # fmt: skip
 
 LONGEST = 60
@@ -155,6 +155,13 @@ def unfinished(run: Run) -> str:
         message = str(run.results.get("message") or "This run failed.")
         return f"{message} Reopen it to train again with other settings."
     return ""
+
+
+def why_none(runs: Sequence[Run], otherwise: str) -> str:
+    """Return why nothing can be drawn of runs: they have not ended, or did not; else `otherwise`."""
+    if any(run.status == "training" for run in runs):
+        return "Not yet: the training goes on."
+    return "None: the training did not end." if any(map(unfinished, runs)) else otherwise
 
 
 def downloads(
