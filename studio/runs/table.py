@@ -126,9 +126,9 @@ def _settings(run: Run) -> dict[str, str]:
     """Return what a run was trained with, in words by what each is of."""
     params = {name: value for name, value in (run.settings.get("params") or {}).items() if name not in OMITTED}
     given = params | dict(run.settings.get("fit") or {})
-    return {name: f"{named(name)} {value_text(value)}" for name, value in given.items()} | {
-        "operations": operations_text(run.settings.get("operations") or ())
-    }
+    # Each by itself, for one that all of some runs have tells none of them apart.
+    done = (operations_text([operation]) for operation in run.settings.get("operations") or ())
+    return {name: f"{named(name)} {value_text(value)}" for name, value in given.items()} | {each: each for each in done}
 
 
 def _differing(own: Mapping[str, str], others: Iterable[Mapping[str, str]]) -> str | None:

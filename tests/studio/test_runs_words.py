@@ -17,3 +17,13 @@ NONE = "This method has none."
 def test_a_run_that_has_not_ended_is_no_run_without_curve_and_weights(status, words):
     run = Run("anna", "Consensus", "GBCRegressor", "planted", status=status)
     assert words in table.why_none([run], NONE)
+
+
+def test_a_change_that_all_runs_have_tells_none_of_them_apart():
+    labels, drop = {"op": "labels", "fraction": 0.3, "seed": 0}, {"op": "drop_source", "name": "source_1"}
+    settings = [(0.3, [labels]), (0.35, [labels]), (0.35, [drop, labels])]
+    runs = [
+        Run("anna", "Consensus", "GBCRegressor", "planted", settings={"params": {"lambda0": value}, "operations": done})
+        for value, done in settings
+    ]
+    assert table.apart(runs, 60) == ["λ0 0.3", "λ0 0.35", "λ0 0.35, without the source source_1"]
