@@ -29,13 +29,13 @@ LETTER, MARGINS, WIDEST = 7, 24, 800
 
 
 def summary(runs: Mapping[str, Run]) -> pl.DataFrame:
-    """Return one row a run, by its name here: method, data, result, rounds, seconds."""
+    """Return one row a run, by its name here: method, data, result, rounds, seconds of all its work."""
     rows = [
         (name, shown(run.method), shown(run.dataset), result(run), rounds(run), run.results.get("seconds"))
         for name, run in runs.items()
     ]
     kinds = {"run": pl.String, "method": pl.String, "data": pl.String, "result": pl.String, "rounds": pl.Int64,
-             "seconds": pl.Float64}  # fmt: skip
+             "seconds with predictions": pl.Float64}  # fmt: skip
     return pl.DataFrame(rows, schema=kinds, orient="row", strict=False)
 
 
