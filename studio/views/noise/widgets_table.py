@@ -146,7 +146,7 @@ def _distrusted(predictions: pl.DataFrame, wrong: pl.DataFrame, numbers: bool) -
                 "in the surprise."
             )
     else:
-        st.caption("No label was corrupted on this page. Spoil some with the slider to see how many are found.")
+        st.caption("No label was corrupted on this page. Corrupt some with the slider to see how many are found.")
     _table(ranked.head(MOST_ROWS), "distrusted")
 
 
