@@ -165,8 +165,7 @@ def _caught(mode: str, current: Any, live: Any, result: Any) -> str:
     wrong = corrupted_rows(current.data, live.settings[noise.MODES[mode].learned], current.example)
     if current.data.target_kind != "classification" or not wrong.height:
         return ""
-    count, found = noise_rows.hits(noise_rows.distrusted(result.predictions, wrong))
-    return f" Of the {count:,} labels that it trusts least, **{found / count:.0%} are flipped ones**."
+    return f" {noise_rows.caught(noise_rows.distrusted(result.predictions, wrong))}."
 
 
 def corrupted_rows(data: HetData, setting: Setting, example: str | None = None) -> pl.DataFrame:
