@@ -272,6 +272,8 @@ def curves_and_weights(runs: Sequence[Run]) -> None:
             st.caption(escape(f"Judged by {' and '.join(drawn)}: each has an axis of its own."))
         for place, (title, figure) in enumerate(drawn.items()):
             chart(figure, f"run_curves_{place}", f"learning curves, {title}")
+        if text := run_compare.scored_on(histories):
+            st.caption(escape(text))
         if not drawn:
             st.caption(table.why_none(runs, "Not kept."))
         if any(run.page == "Collective" for run in runs):

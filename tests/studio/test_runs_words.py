@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import polars as pl
 import pytest
 
-from studio.runs import table
+from studio.runs import compare, table
 from studio.runs.run import Run
 
 NONE = "This method has none."
@@ -27,3 +28,11 @@ def test_a_change_that_all_runs_have_tells_none_of_them_apart():
         for value, done in settings
     ]
     assert table.apart(runs, 60) == ["λ0 0.3", "λ0 0.35", "λ0 0.35, without the source source_1"]
+
+
+def test_curves_say_which_labels_they_are_scored_on_where_these_differ():
+    held, learned = (pl.DataFrame({column: [0.5]}) for column in ("metric:held_out", "metric:train"))
+    assert compare.scored_on({"1. a": held, "2. b": held}) == "On held-out labels."
+    mixed = "Not on the same labels: run 1 on held-out labels, run 3 on training labels."
+    assert compare.scored_on({"1. a": held, "2. b": None, "3. c": learned}) == mixed
+    assert compare.scored_on({"1. a": None}) == ""
