@@ -58,12 +58,19 @@ def _own(run: Run) -> str:
 
 def metric(run: Run) -> tuple[str, float | None]:
     """Return the name of a run's metric and its value on labels that it did not see, where known."""
+    scores = _scores(run)
+    return str(scores.get("metric", "error")), scores.get(_scored(scores))
+
+
+def _scores(run: Run) -> Mapping[str, Any]:
     # Runs of older versions have their scores at the top.
-    scores = run.results.get("scores") or run.results
-    name = str(scores.get("metric", "error"))
+    return run.results.get("scores") or run.results
+
+
+def _scored(scores: Mapping[str, Any]) -> str | None:
+    """Return on which rows a run is judged, the best witnesses that there are; None without any."""
     kinds = ("held_out", "value", "left_out", "train")
-    held = next((scores[kind] for kind in kinds if _is_number(scores.get(kind))), None)
-    return name, held
+    return next((kind for kind in kinds if _is_number(scores.get(kind))), None)
 
 
 def _is_number(value: Any) -> bool:
@@ -138,11 +145,12 @@ def _differing(own: Mapping[str, str], others: Iterable[Mapping[str, str]]) -> s
 
 
 def result(run: Run) -> str:
-    """Return the metric of a run with its name, "error 3.1%"."""
+    """Return the metric of a run with its name, "error 3.1%", and that it is of labels that were learned from."""
     name, value = metric(run)
     if value is None:
         return "–"
-    return f"{shown(name, 20)} {number(value, name)}"
+    learned = " in training" if _scored(_scores(run)) == "train" else ""
+    return f"{shown(name, 20)} {number(value, name)}{learned}"
 
 
 def unfinished(run: Run) -> str:

@@ -36,3 +36,10 @@ def test_curves_say_which_labels_they_are_scored_on_where_these_differ():
     mixed = "Not on the same labels: run 1 on held-out labels, run 3 on training labels."
     assert compare.scored_on({"1. a": held, "2. b": None, "3. c": learned}) == mixed
     assert compare.scored_on({"1. a": None}) == ""
+
+
+def test_a_result_on_labels_that_were_learned_from_says_so():
+    learned = {"metric": "RMSE", "train": 0.289}
+    scores = (learned, learned | {"held_out": 0.364})
+    runs = [Run("anna", "Consensus", "GBCRegressor", "planted", results={"scores": each}) for each in scores]
+    assert [*map(table.result, runs)] == ["RMSE 0.289 in training", "RMSE 0.364"]
