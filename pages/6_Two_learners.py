@@ -81,9 +81,8 @@ def after() -> None:
     if not results:
         return
     verdict()
-    # The last is all sources together: the others are compared with it.
-    labels = list(results)
-    any_over_seeds(current.data, compared(live, [(each, labels[-1]) for each in labels[:-1]]), owner, "two")
+    events = {label: each for label, each in live.events().items() if label in results}
+    any_over_seeds(current.data, compared(live, settings.pairs(events, frames())), owner, "two")
     sources, runs = trained_sources(), live.runs
     tabs(
         {

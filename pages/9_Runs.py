@@ -272,8 +272,10 @@ def curves_and_weights(runs: Sequence[Run]) -> None:
             st.caption(escape(f"Judged by {' and '.join(drawn)}: each has an axis of its own."))
         for place, (title, figure) in enumerate(drawn.items()):
             chart(figure, f"run_curves_{place}", f"learning curves, {title}")
+        if text := run_compare.scored_on(histories):
+            st.caption(escape(text))
         if not drawn:
-            st.caption("Not kept.")
+            st.caption(table.why_none(runs, "Not kept."))
         if any(run.page == "Collective" for run in runs):
             st.caption("Collective's rounds are its stages after the first model, which is round 1.")
         for name, run in by_name.items():
@@ -282,7 +284,8 @@ def curves_and_weights(runs: Sequence[Run]) -> None:
     with right:
         if not weights:
             st.markdown("##### Weights")
-            st.caption("No weights: these methods learn none, there is one source, or the target alone counts.")
+            text = "No weights: these methods learn none, there is one source, or the target alone counts."
+            st.caption(table.why_none(runs, text))
         titles = {"sources": "sources and target" if any(map(table.target, runs)) else "sources", "graphs": "graphs"}
         for kind, figure in weights.items():
             st.markdown(f"##### Weights of {titles[kind]}" + (", among themselves" if len(weights) > 1 else ""))

@@ -14,12 +14,12 @@ from studio.runs.run import Run
 from studio.runs.table import metric, result, rounds
 
 __all__ = [
-    "curves", "differing", "differing_text", "in_order", "instances", "kept_model", "summary", "weights_figure",
-    "widths",
+    "curves", "differing", "differing_text", "in_order", "instances", "kept_model", "scored_on", "summary",
+    "weights_figure", "widths",
 ]  # fmt: skip
 
-CURVES = ("metric:held_out", "metric:left_out", "metric:train")
-"""Columns of a history that say how good a run is, best first."""
+CURVES = {"metric:held_out": "held-out labels", "metric:left_out": "left-out labels", "metric:train": "training labels"}
+"""Columns of a history that say how good a run is, best first, and what they are scored on."""
 NOT_SET = "–"
 LETTER, MARGINS, WIDEST = 7, 24, 800
 """Pixels of a letter in a table, of a cell's two margins, and of a column at most."""
@@ -29,13 +29,13 @@ LETTER, MARGINS, WIDEST = 7, 24, 800
 
 
 def summary(runs: Mapping[str, Run]) -> pl.DataFrame:
-    """Return one row a run, by its name here: method, data, result, rounds, seconds."""
+    """Return one row a run, by its name here: method, data, result, rounds, seconds of all its work."""
     rows = [
         (name, shown(run.method), shown(run.dataset), result(run), rounds(run), run.results.get("seconds"))
         for name, run in runs.items()
     ]
     kinds = {"run": pl.String, "method": pl.String, "data": pl.String, "result": pl.String, "rounds": pl.Int64,
-             "seconds": pl.Float64}  # fmt: skip
+             "seconds with predictions": pl.Float64}  # fmt: skip
     return pl.DataFrame(rows, schema=kinds, orient="row", strict=False)
 
 
@@ -106,6 +106,15 @@ def _scored(history: pl.DataFrame | None) -> str:
     # A column may be there and be empty, where a run had no labels of that kind.
     names = [] if history is None else [c for c in CURVES if c in history.columns and history[c].count()]
     return names[0] if names else ""
+
+
+def scored_on(histories: Mapping[str, pl.DataFrame | None]) -> str:
+    """Say on which labels the curves of runs are scored, by the names of the runs where they differ; "" without any."""
+    rows = {name: CURVES[line] for name, history in histories.items() if (line := _scored(history))}
+    if len(set(rows.values())) > 1:
+        each = ", ".join(f"run {_number(name)} on {what}" for name, what in rows.items())
+        return f"Not on the same labels: {each}."
+    return f"On {next(iter(rows.values()))}." if rows else ""
 
 
 def kept_model(run: Run, history: pl.DataFrame | None) -> str:

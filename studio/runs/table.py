@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import polars as pl
@@ -14,7 +14,7 @@ from studio.runs.run import Run
 
 __all__ = [
     "WIDTHS", "apart", "downloads", "example_of", "label", "metric", "result", "rounds", "short", "table", "target",
-    "unfinished", "weights",
+    "unfinished", "weights", "why_none",
 ]  # fmt: skip
 
 LONGEST = 60
@@ -58,12 +58,19 @@ def _own(run: Run) -> str:
 
 def metric(run: Run) -> tuple[str, float | None]:
     """Return the name of a run's metric and its value on labels that it did not see, where known."""
+    scores = _scores(run)
+    return str(scores.get("metric", "error")), scores.get(_scored(scores))
+
+
+def _scores(run: Run) -> Mapping[str, Any]:
     # Runs of older versions have their scores at the top.
-    scores = run.results.get("scores") or run.results
-    name = str(scores.get("metric", "error"))
+    return run.results.get("scores") or run.results
+
+
+def _scored(scores: Mapping[str, Any]) -> str | None:
+    """Return on which rows a run is judged, the best witnesses that there are; None without any."""
     kinds = ("held_out", "value", "left_out", "train")
-    held = next((scores[kind] for kind in kinds if _is_number(scores.get(kind))), None)
-    return name, held
+    return next((kind for kind in kinds if _is_number(scores.get(kind))), None)
 
 
 def _is_number(value: Any) -> bool:
@@ -126,9 +133,9 @@ def _settings(run: Run) -> dict[str, str]:
     """Return what a run was trained with, in words by what each is of."""
     params = {name: value for name, value in (run.settings.get("params") or {}).items() if name not in OMITTED}
     given = params | dict(run.settings.get("fit") or {})
-    return {name: f"{named(name)} {value_text(value)}" for name, value in given.items()} | {
-        "operations": operations_text(run.settings.get("operations") or ())
-    }
+    # Each by itself, for one that all of some runs have tells none of them apart.
+    done = (operations_text([operation]) for operation in run.settings.get("operations") or ())
+    return {name: f"{named(name)} {value_text(value)}" for name, value in given.items()} | {each: each for each in done}
 
 
 def _differing(own: Mapping[str, str], others: Iterable[Mapping[str, str]]) -> str | None:
@@ -138,11 +145,12 @@ def _differing(own: Mapping[str, str], others: Iterable[Mapping[str, str]]) -> s
 
 
 def result(run: Run) -> str:
-    """Return the metric of a run with its name, "error 3.1%"."""
+    """Return the metric of a run with its name, "error 3.1%", and that it is of labels that were learned from."""
     name, value = metric(run)
     if value is None:
         return "–"
-    return f"{shown(name, 20)} {number(value, name)}"
+    learned = " in training" if _scored(_scores(run)) == "train" else ""
+    return f"{shown(name, 20)} {number(value, name)}{learned}"
 
 
 def unfinished(run: Run) -> str:
@@ -155,6 +163,13 @@ def unfinished(run: Run) -> str:
         message = str(run.results.get("message") or "This run failed.")
         return f"{message} Reopen it to train again with other settings."
     return ""
+
+
+def why_none(runs: Sequence[Run], otherwise: str) -> str:
+    """Return why nothing can be drawn of runs: they have not ended, or did not; else `otherwise`."""
+    if any(run.status == "training" for run in runs):
+        return "Not yet: the training goes on."
+    return "None: the training did not end." if any(map(unfinished, runs)) else otherwise
 
 
 def downloads(

@@ -73,6 +73,21 @@ def test_who_goes_back_from_a_page_that_was_opened_is_where_they_were(studio_url
     seen("hetcore studio")
 
 
+def test_back_takes_back_after_a_reload_what_was_moved_before_it(studio_url, page):
+    page.goto(f"{studio_url}/Playground")
+    moved = page.get_by_test_id("stSlider").filter(has_text="λ0")
+    expect(moved).to_contain_text("0.30")
+    page.wait_for_function("location.search.includes('plane_l0=0.3')")
+    moved.get_by_role("slider").press("ArrowRight")
+    page.wait_for_function("location.search.includes('plane_l0=0.4')")
+    page.reload()
+    expect(moved).to_contain_text("0.40")
+    idle(page)
+    page.go_back()
+    page.wait_for_function("location.search.includes('plane_l0=0.3')")
+    expect(moved).to_contain_text("0.30")
+
+
 def test_a_chart_is_in_view_on_a_phone_its_controls_follow_and_its_toolbar_is_asked_for(studio_url, page):
     page.set_viewport_size({"width": 400, "height": 800})
     page.goto(f"{studio_url}/Consensus?data=planted")

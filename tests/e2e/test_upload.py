@@ -60,3 +60,12 @@ def test_own_files_are_read_used_and_trained_on(studio_url, page):
     expect(page.get_by_text("Most weight").first).to_be_visible()
     expect(page.get_by_test_id("stException")).to_have_count(0)
     assert page.foreign == []
+
+
+def test_a_file_that_was_removed_is_named_nowhere_and_the_others_stay(studio_url, page):
+    open_files(page, studio_url)
+    page.locator("input[type=file]").first.set_input_files(_files()[:2])
+    expect(page.get_by_text("words.csv · 120 rows")).to_be_visible()
+    page.get_by_role("button", name="Remove", exact=True).last.click()
+    expect(page.get_by_text("words.csv")).to_have_count(0)
+    expect(page.get_by_text("money.csv · 120 rows")).to_be_visible()

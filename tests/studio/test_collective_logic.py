@@ -146,6 +146,9 @@ def test_the_verdict_says_when_a_model_became_gb():
 def test_the_verdict_is_of_the_stage_that_predicts():
     events = {"GB": ran("GB", [8, 10], 0.2, best=0), "MGB": ran("MGB", [8, 8], 0.0)}
     assert "hardly changes the error (+0.0%)" in settings.verdict(events, "links")
+    events["MGB"] = ran("MGB", [8, 9], 0.0, best=0)
+    events["MGB"][0].detail.update(moving=[0], visits=[200])
+    assert "Inference of the kept model (★) settled after 1 sweep." in settings.verdict(events, "links")
 
 
 def test_inferring_again_without_an_edit_is_the_prediction_of_the_fit(data, fitted):

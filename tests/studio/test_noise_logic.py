@@ -303,7 +303,12 @@ def test_what_the_weights_bought_is_reported_with_its_standard_error():
         for labels in ("xyxx", "yxyx")
     ]
     assert "errs on 100.0%, HGBM with its weights on 25.0%" in noise_rows.bought(*classes, False, names)
-    assert noise_rows.bought(classes[0], classes[0], False, names).endswith("to see which labels to doubt.")
+    assert noise_rows.bought(classes[0], classes[0], False, names).endswith("may still tell which labels to doubt.")
+
+
+def test_how_many_flipped_labels_were_caught_stands_beside_what_chance_gives():
+    ranked = pl.DataFrame({"corrupted": [True, False, True, False, False, False, False, True, False, True]})
+    assert noise_rows.caught(ranked) == "Of the 4 least trusted labels 50% are flipped ones; by chance 40%"
 
 
 def test_what_the_weights_bought_tells_of_the_band_where_both_have_one():

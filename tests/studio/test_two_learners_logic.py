@@ -96,6 +96,14 @@ def test_the_verdict_compares_with_the_best_one_alone():
     assert settings.verdict({FIRST: [event(0.9)]}) == ""
 
 
+def test_what_the_verdict_compares_is_compared_over_seeds_first():
+    events = {"Trees on t": [event(0.6)], "Network on i": [event(0.7)], FIRST: [event(0.9)], FEATURES: [event(0.8)]}
+    first, *more = settings.pairs(events)
+    assert first == ("Network on i", FIRST)
+    assert more == [(label, FEATURES) for label in ("Trees on t", "Network on i", FIRST)]
+    assert settings.pairs({FIRST: [event(0.9)]}) == []
+
+
 def test_a_change_is_of_the_numbers_shown_and_one_of_nothing_has_no_arrow(monkeypatch):
     deltas = []
     monkeypatch.setattr(widgets.st, "metric", lambda label, value, delta=None, **_: deltas.append(delta))

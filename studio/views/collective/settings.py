@@ -107,7 +107,8 @@ def verdict(events: Events, graph: str, to_plain: Mapping[str, Paired] | None = 
         pays = "makes no difference to GB beyond two standard errors"
     title = "Error" if name == "error" else name
     left = _left(ends["MGB"], graph)
-    both = " ".join(text for text in (left, settled(ends["MGB"])) if text)
+    moved = settled(ends["MGB"], last=ends["MGB"] is events["MGB"][-1])
+    both = " ".join(text for text in (left, moved) if text)
     both = " ".join(text for text in (became(ends), both) if text)
     return f"{title}, {SCORED[scored]}: {scores}. Inferring together {pays} here. {both}".strip()
 
@@ -126,22 +127,25 @@ def became(ends: Mapping[str, Any]) -> str:
     return f"{' and '.join(names)} became GB: {why}." if names else ""
 
 
-def settled(end: Any) -> str:
+def settled(end: Any, last: bool = True) -> str:
     """Say how many predictions the last sweep still moved; empty where nothing was inferred.
 
     Parameters
     ----------
     end : RoundEnd
         Of the stage that predicts.
+    last : bool, default=True
+        Whether it is the last stage, whose sweeps the page draws; else the sentence says that it is another.
     """
     moving, visits = end.detail.get("moving", []), end.detail.get("visits", [])
     if not moving:
         return ""
     share = moving[-1] / max(visits[0], 1)
-    last = "1 sweep" if len(moving) == 1 else f"{len(moving)} sweeps"
+    sweeps = "1 sweep" if len(moving) == 1 else f"{len(moving)} sweeps"
+    of_model = "" if last else " of the kept model (★)"
     if not moving[-1]:
-        return f"Inference settled after {last}."
-    return f"{moving[-1]:,} of {visits[0]:,} predictions ({share:.1%}) still moved in the last of {last}."
+        return f"Inference{of_model} settled after {sweeps}."
+    return f"{moving[-1]:,} of {visits[0]:,} predictions{of_model} ({share:.1%}) still moved in the last of {sweeps}."
 
 
 def _left(end: Any, graph: str) -> str:

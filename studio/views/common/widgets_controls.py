@@ -73,12 +73,18 @@ def _went_back(written: Mapping[str, str]) -> bool:
     if session.WRITTEN in st.session_state and now not in earlier:
         st.session_state[EARLIER] = earlier = [*earlier, now][-MOST_ADDRESSES:]
     given = _without_view(st.query_params.to_dict())
-    if given == now or given not in earlier or given.get("data") != now.get("data"):
+    if given == now or not (given in earlier or _before_reload(given, now)) or given.get("data") != now.get("data"):
         return False
     # A control that was moved just now came with the address of before.
     kept = st.session_state.get(VALUES, {})
     moved = any(key in kept and kept[key] != value for key, value in values().items())
     return not moved and time.monotonic() - st.session_state.get(AT, 0.0) > SETTLED
+
+
+def _before_reload(given: Mapping[str, str], now: Mapping[str, str]) -> bool:
+    """Return whether an address is of a session before: it says otherwise what none but the browser changes."""
+    names = (*st.session_state[NAMES].values(), "run", "whatif")
+    return session.WRITTEN in st.session_state and any(given.get(name) not in (None, now.get(name)) for name in names)
 
 
 def _without_view(address: Mapping[str, str]) -> dict[str, str]:

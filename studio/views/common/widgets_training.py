@@ -156,11 +156,14 @@ class LiveTrainings:
     def _adopted_before(self, labels: Sequence[str]) -> tuple[dict[str, Any], dict[str, Any], dict[str, str]]:
         """Return what came before the runs of the URL, as `_Kept` has it: pale curves outlive a reload too."""
         before, earlier, manager = {}, {}, jobs.manager()
-        for label, run in zip(labels, st.query_params.pop("before", "").split(",")):
+        for label, run in zip(labels, st.query_params.get("before", "").split(",")):
             task = manager.task(run) if run and _known(run, self._owner) else None
             good = isinstance(task, jobs.TrainingTask) and task.digest == self.digest
             if good and manager.status(run).state == "finished":
                 before[label], earlier[label] = (Setting.of(task), manager.events(run)), run
+        # Only then: what is taken from the address and put back is a step of the browser.
+        if not earlier:
+            st.query_params.pop("before", None)
         return before, {}, earlier
 
     def _screen(self, settings: Sequence[Setting]) -> reopening.Screen:

@@ -160,6 +160,12 @@ def _remember(key: str) -> None:
     st.session_state["chosen"][key] = st.session_state[key]
 
 
+def _remove(name: str) -> None:
+    """Forget a file, and empty the uploader, which would go on naming it: all files in hand stand below it."""
+    session.forget_file(name)
+    st.session_state[EMPTIED] = st.session_state.get(EMPTIED, 0) + 1
+
+
 def _file(name: str, content: bytes, edges: bool | None) -> Upload | None:
     """Show a file with the switches of its role and header and a button that removes it; return it if it can be read.
 
@@ -173,7 +179,7 @@ def _file(name: str, content: bytes, edges: bool | None) -> Upload | None:
     guessed = _of_sheet(name, content)
     with st.container(border=True):
         title, first, switch, remove = st.columns([4, 2, 2, 1], vertical_alignment="bottom")
-        remove.button("Remove", key=f"remove {name}", on_click=session.forget_file, args=(name,), width="stretch")
+        remove.button("Remove", key=f"remove {name}", on_click=_remove, args=(name,), width="stretch")
         sheet = _with_sheet(name, content)
         if isinstance(guessed, DataError):
             return _unread(title, name, guessed)

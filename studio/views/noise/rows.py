@@ -15,8 +15,8 @@ from studio.messages import number
 from studio.views.common.paired import paired
 
 __all__ = [
-    "bought", "by_code", "distrusted", "guessed_time", "hits", "with_residuals", "rank_correlation", "reliability",
-    "scored_codes", "sensor", "corrupted", "telling", "time_order",
+    "bought", "by_code", "caught", "distrusted", "guessed_time", "hits", "with_residuals", "rank_correlation",
+    "reliability", "scored_codes", "sensor", "corrupted", "telling", "time_order",
 ]  # fmt: skip
 
 BINS = np.linspace(0.0, 1.0, 11)
@@ -99,6 +99,13 @@ def hits(ranked: pl.DataFrame) -> tuple[int, int]:
     return count, int(ranked["corrupted"].head(count).sum())
 
 
+def caught(ranked: pl.DataFrame) -> str:
+    """Return in words how many of the least trusted labels are flipped ones, and how many would be by chance."""
+    count, found = hits(ranked)
+    share, by_chance = f"{found / count:.0%}", f"{count / ranked.height:.0%}"
+    return f"Of the {count:,} least trusted labels {share} are flipped ones; by chance {by_chance}"
+
+
 def bought(learned: pl.DataFrame, plain: pl.DataFrame, numbers: bool, names: tuple[str, str]) -> str:
     """Return in words what the weights of rows brought to the prediction itself, on rows neither model was trained on.
 
@@ -132,7 +139,7 @@ def bought(learned: pl.DataFrame, plain: pl.DataFrame, numbers: bool, names: tup
     elif numbers:
         text += "no difference beyond two standard errors. What the weights bought is the band, not the mean."
     else:
-        text += "no difference beyond two standard errors. What the weights bought is to see which labels to doubt."
+        text += "no difference beyond two standard errors. The weights may still tell which labels to doubt."
     return text + _band_bought(both)
 
 

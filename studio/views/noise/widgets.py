@@ -34,7 +34,7 @@ from studio.views.noise import settings as noise
 
 __all__ = ["curves", "once", "planted", "corrupted_rows", "take_away", "true_labels", "verdict"]
 
-SURPRISE = "How unlikely the model held those labels, on average (negative log-likelihood). 0: it was sure of each."
+LIKELIHOOD = "How unlikely the model held each label, on average: −log of its probability, of numbers of its density."
 FLIPPED = "planted_flips"
 """The example whose recipe flips labels."""
 
@@ -80,11 +80,11 @@ def curves(mode: str, events: Events, before: Events, results: Mapping[str, Any]
         stars = {label: (ends[label], scores[name].get(shown, np.nan)) for label, (_, scores) in came.items()}
         drawn[name] = starred(figure(*lines, (unit, title), order), stars)
     scored = f"{SCORED[shown].replace(' ', '-')} {about.labels}"
-    text = {"error": f"{_title(metric)} on {scored}", "loss": "Surprise at those labels: less is better"}
+    text = {"error": f"{_title(metric)} on {scored}", "loss": "Negative log-likelihood there: less is better"}
     names = ["error", "loss"] if mode == "Table" else ["error"]
     for column, name in zip(st.columns(len(names)), names):
         with column:
-            st.caption(text[name], help=ROWS if name == "error" else SURPRISE)
+            st.caption(text[name], help=ROWS if name == "error" else LIKELIHOOD)
             live_chart(drawn[name], f"noise_{name}", points)
     if text := about_stars(*drawn.values()):
         st.caption(text)
@@ -165,8 +165,7 @@ def _caught(mode: str, current: Any, live: Any, result: Any) -> str:
     wrong = corrupted_rows(current.data, live.settings[noise.MODES[mode].learned], current.example)
     if current.data.target_kind != "classification" or not wrong.height:
         return ""
-    count, found = noise_rows.hits(noise_rows.distrusted(result.predictions, wrong))
-    return f" Of the {count:,} labels that it trusts least, **{found / count:.0%} are flipped ones**."
+    return f" {noise_rows.caught(noise_rows.distrusted(result.predictions, wrong))}."
 
 
 def corrupted_rows(data: HetData, setting: Setting, example: str | None = None) -> pl.DataFrame:

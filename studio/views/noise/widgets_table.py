@@ -117,10 +117,8 @@ def _weights(ranked: pl.DataFrame) -> None:
         chart(figure, "weights", "Weights of rows with and without a flipped label")
     with right:
         if bad.height:
-            count, found = noise_rows.hits(ranked)
-            st.caption(f"Of the {count:,} least trusted labels {found / count:.0%} are flipped ones; by chance "
-                       f"{count / ranked.height:.0%}")  # fmt: skip
-            chart(figures_noise.found(ranked["corrupted"], count / ranked.height), "found", "Flipped labels found")
+            st.caption(noise_rows.caught(ranked))
+            chart(figures_noise.found(ranked["corrupted"], bad.height / ranked.height), "found", "Flipped labels found")
 
 
 def _distrusted(predictions: pl.DataFrame, wrong: pl.DataFrame, numbers: bool) -> None:
@@ -146,7 +144,7 @@ def _distrusted(predictions: pl.DataFrame, wrong: pl.DataFrame, numbers: bool) -
                 "in the surprise."
             )
     else:
-        st.caption("No label was corrupted on this page. Spoil some with the slider to see how many are found.")
+        st.caption("No label was corrupted on this page. Corrupt some with the slider to see how many are found.")
     _table(ranked.head(MOST_ROWS), "distrusted")
 
 

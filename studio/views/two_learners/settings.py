@@ -23,7 +23,7 @@ from studio.views.common.curves import SCORED, Events, kept, scored_set
 
 __all__ = [
     "BRANCHES", "EXAMPLES", "FEATURES", "FIRST", "LEARNERS", "ORDER_OF", "PRINTED", "SECOND", "came_to", "ended",
-    "first_learners", "is_image", "label_of", "labels", "last_f1", "possible_learners", "predicted_rows",
+    "first_learners", "is_image", "label_of", "labels", "last_f1", "pairs", "possible_learners", "predicted_rows",
     "settings", "structured", "symbols", "verdict", "why_not",
 ]  # fmt: skip
 
@@ -203,15 +203,27 @@ def predicted_rows(frame: pl.DataFrame) -> tuple[np.ndarray, np.ndarray]:
     return scored[truth].to_numpy(), scored["prediction"].to_numpy()
 
 
+def best_two(f1: Mapping[str, float]) -> tuple[str, str] | None:
+    """Return the best model of a source alone and the best of several sources, None where one is missing."""
+    joint = [label for label in f1 if label in (FIRST, SECOND, FEATURES, BRANCHES)]
+    alone = [label for label in f1 if label not in joint]
+    return (max(alone, key=f1.get), max(joint, key=f1.get)) if alone and joint else None
+
+
+def pairs(events: Events, frames: Mapping[str, pl.DataFrame] | None = None) -> list[tuple[str, str]]:
+    """Return the models to compare: the two of the verdict first, then each with the last, all sources together."""
+    *others, last = f1 = last_f1(events, frames)
+    first = [pair for pair in [best_two(f1)] if pair]
+    return list(dict.fromkeys([*first, *((label, last) for label in others)]))
+
+
 def verdict(events: Events, frames: Mapping[str, pl.DataFrame] | None = None) -> str:
     """Say in one sentence what the sources add to one another; empty where there is nothing to compare."""
     f1 = last_f1(events, frames)
-    alone = {label: value for label, value in f1.items() if label not in (FIRST, SECOND, FEATURES, BRANCHES)}
-    joint = {label: value for label, value in f1.items() if label not in alone}
-    if not alone or not joint:
+    if (found := best_two(f1)) is None:
         return ""
-    best, top = max(alone, key=alone.get), max(joint, key=joint.get)
-    gain = difference(joint[top], alone[best], 3)
+    best, top = found
+    gain = difference(f1[top], f1[best], 3)
     # Equal for whoever reads it, whatever the next digits say.
     if abs(gain) < ALIKE:
         came = f"{top} is no better than {best} by itself"

@@ -1,0 +1,45 @@
+"""What the Runs page says of runs that have nothing to draw."""
+
+from __future__ import annotations
+
+import polars as pl
+import pytest
+
+from studio.runs import compare, table
+from studio.runs.run import Run
+
+NONE = "This method has none."
+
+
+@pytest.mark.parametrize(
+    ("status", "words"),
+    [("training", "Not yet"), ("interrupted", "did not end"), ("failed", "did not end"), ("finished", NONE)],
+)
+def test_a_run_that_has_not_ended_is_no_run_without_curve_and_weights(status, words):
+    run = Run("anna", "Consensus", "GBCRegressor", "planted", status=status)
+    assert words in table.why_none([run], NONE)
+
+
+def test_a_change_that_all_runs_have_tells_none_of_them_apart():
+    labels, drop = {"op": "labels", "fraction": 0.3, "seed": 0}, {"op": "drop_source", "name": "source_1"}
+    settings = [(0.3, [labels]), (0.35, [labels]), (0.35, [drop, labels])]
+    runs = [
+        Run("anna", "Consensus", "GBCRegressor", "planted", settings={"params": {"lambda0": value}, "operations": done})
+        for value, done in settings
+    ]
+    assert table.apart(runs, 60) == ["λ0 0.3", "λ0 0.35", "λ0 0.35, without the source source_1"]
+
+
+def test_curves_say_which_labels_they_are_scored_on_where_these_differ():
+    held, learned = (pl.DataFrame({column: [0.5]}) for column in ("metric:held_out", "metric:train"))
+    assert compare.scored_on({"1. a": held, "2. b": held}) == "On held-out labels."
+    mixed = "Not on the same labels: run 1 on held-out labels, run 3 on training labels."
+    assert compare.scored_on({"1. a": held, "2. b": None, "3. c": learned}) == mixed
+    assert compare.scored_on({"1. a": None}) == ""
+
+
+def test_a_result_on_labels_that_were_learned_from_says_so():
+    learned = {"metric": "RMSE", "train": 0.289}
+    scores = (learned, learned | {"held_out": 0.364})
+    runs = [Run("anna", "Consensus", "GBCRegressor", "planted", results={"scores": each}) for each in scores]
+    assert [*map(table.result, runs)] == ["RMSE 0.289 in training", "RMSE 0.364"]
