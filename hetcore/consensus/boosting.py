@@ -48,6 +48,7 @@ __all__ = ["ViewBoosting"]
 
 LAMBDA0 = (0.0, 0.3, 1.0)
 SHALLOW = 2  # depth of shallow trees
+DEEPER = 3  # more splits on a path that deep trees have
 TRIAL_ROUNDS = 15
 FEWEST_ROUNDS = 8
 FAR, FAR_OF_CLASSES = 1.05, 1.4  # times the best view's loss: a view that stays above it is not worth a round
@@ -212,9 +213,7 @@ class ViewBoosting(ViewConsensus):
         # what sees labels gives them away to rows that are pulled: it neither pulls nor is pulled
         if made.view.sees_labels:
             pulled, rule = pulled[:0], rule._replace(lambda0=0.0)
-        if made.view.learner == "shallow trees":
-            depth = rule.limits.max_depth
-            rule = rule._replace(limits=rule.limits._replace(max_depth=SHALLOW if depth < 0 else min(SHALLOW, depth)))
+        rule = rule._replace(limits=rule.limits._replace(max_depth=_depth(made.view.learner, rule.limits.max_depth)))
         given = {"learner": made.view.learner, "seed": seed, "rule": rule, "pulled": pulled}
         content = ViewContent(X=made.X, codes=codes, fold=fold, unseen=made.unseen, **given)
         if made.key:
@@ -282,6 +281,13 @@ class ViewBoosting(ViewConsensus):
     def finish(self) -> list[dict[str, NDArray]]:
         """Return what each view's learner keeps."""
         return self.executor.keep_views(self.views)
+
+
+def _depth(learner: str, given: int) -> int:
+    """Return the depth of a learner's trees where `max_depth` is given; -1 is no limit."""
+    if learner == "shallow trees":
+        return SHALLOW if given < 0 else min(SHALLOW, given)
+    return given + DEEPER if learner == "deep trees" and given > 0 else given
 
 
 def _falls_little(losses: list[float], little: float) -> bool:

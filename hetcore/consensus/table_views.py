@@ -34,7 +34,7 @@ class View(NamedTuple):
     ----------
     columns : str
         Which columns, as in the module's table.
-    learner : "trees", "shallow trees", "kernel" or "linear"
+    learner : "trees", "shallow trees", "deep trees", "kernel" or "linear"
     tables, graphs : tuple of str
         What the columns are made from.
     """
@@ -52,7 +52,7 @@ class View(NamedTuple):
     @property
     def sees(self) -> str:
         """By which learner's columns: all trees look at the same."""
-        return "trees" if self.learner == "shallow trees" else self.learner
+        return "trees" if self.learner.endswith(" trees") else self.learner
 
     @property
     def joins(self) -> bool:

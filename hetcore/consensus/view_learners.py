@@ -44,7 +44,7 @@ LONGER_FALL = 0.75  # from round to round
 DIVERGED = 1e6  # score beyond which a learner, whose steps are too long, stays where it is
 HORIZON = 40  # rounds that a view is given to catch up
 # rounds without a lower loss after which a learner rests
-PATIENCE = {"trees": 4, "shallow trees": 4, "kernel": 3, "linear": 3}
+PATIENCE = {"trees": 4, "shallow trees": 4, "deep trees": 4, "kernel": 3, "linear": 3}
 LITTLE_OF_VIEW = 0.001  # share by which a view's loss must fall within its patience
 
 

@@ -14,8 +14,8 @@
 Of two or more graphs their union counts as one more, "all graphs": links over their graph's mean weight, summed. A
 view of several tables or graphs covers an instance without one of them only where enough labelled rows are without it
 too: what a learner never saw missing, it can't do without. Trees look at each view; shallow trees, of two splits
-on a path, at joined columns; kernel ridge at tables and joined columns; a linear learner where columns are many or
-are averages. Of numbers trees leave out labels alone, and kernel ridge the joined columns with graphs, unless some
+on a path, and of 5,000 labels on deep ones, of three more than others, at joined columns; kernel ridge at tables and
+joined columns; a linear learner where columns are many or are averages. Of numbers trees leave out labels alone, and kernel ridge the joined columns with graphs, unless some
 learners may not look or no view joins tables: others say the same.
 """
 
@@ -59,7 +59,7 @@ __all__ = [
 ]  # fmt: skip
 
 ALL_GRAPHS, ALL_TABLES = "all graphs", "all tables"
-TREES = ("trees", "shallow trees")
+TREES = ("trees", "shallow trees", "deep trees")
 LEARNERS = (*TREES, "kernel", "linear")
 SEEN_BY = ("trees", "kernel", "linear")  # learners with columns of their own: all trees see the same
 MOST_SUMS, FEWEST_AVERAGED = 500_000_000, 32  # links times columns that are averaged over a graph; columns at least
@@ -67,6 +67,7 @@ FEWER = "components "  # before the name of the columns that are averages of the
 MOST_UNSEEN = 2_000  # rows that members learn from, all together, up to which their folds' labels are hidden there
 MOST_UNSEEN_OF_CATEGORIES = 20_000  # the same of numbers, where a graph links rows of one category
 MOST_UNSEEN_BY_CATEGORY = 200_000  # the same of labels by category
+ENOUGH_FOR_DEEP = 5_000  # labelled rows from which deep trees look too
 COUNTS = 3  # last columns of neighbours' labels: how many there are
 SEEN_LACKING = 5  # labelled rows without a table or link, or one in 20, from which a view of several may lack it
 
@@ -127,7 +128,9 @@ class ViewColumns(Stored):
         near = () if apart or "linear" not in learners else NearestRows.tables_of(data, labels)
         self.near = NearestRows.of(data.id_series, _columns_of(near, tables), labels) if near else None
         self.by_category = None if apart else CategoryLabels.of(data, labels)
-        self.views = [view for view in self._all_views() if view.learner in learners and not (apart and view.joins)]
+        few = labels.known.sum() < ENOUGH_FOR_DEEP
+        may = {each for each in learners if not (few and each == "deep trees")}
+        self.views = [view for view in self._all_views() if view.learner in may and not (apart and view.joins)]
         if not labels.of_classes and not apart and set(learners) == set(LEARNERS):
             self.views = [view for view in self.views if not _is_spared(view)]
         self._unseen: dict[tuple[str, str], Unseen] = {}
@@ -230,7 +233,7 @@ class ViewColumns(Stored):
         views = [View(f"table {name}", learner, (name,), ()) for name in tables for learner in ("trees", "kernel")]
         whole = "joined" if several else f"table {tables[0]}"
         # a sum of what single columns, and pairs, say: learned from fewer labels than deep trees need
-        views += [View(whole, "linear", tables, ()), View(whole, "shallow trees", tables, ())]
+        views += [View(whole, "linear", tables, ()), *(View(whole, each, tables, ()) for each in TREES[1:])]
         if several:
             views += [View(whole, learner, tables, ()) for learner in ("trees", "kernel")]
         if self.by_category is not None:

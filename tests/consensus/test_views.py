@@ -11,6 +11,7 @@ from scipy.stats import spearmanr
 
 import hetcore as hc
 from datasets.planted.generator import make_heterogeneous
+from hetcore.consensus.boosting import _depth
 from hetcore.consensus.neighbor_columns import (
     KnownLabels,
     dealt_folds,
@@ -24,7 +25,7 @@ from hetcore.consensus.smooth_learner import CONSTANT
 from hetcore.consensus.smoothing import LinkBlend, Pairs, graph_weights, smoothed
 from hetcore.consensus.view_consensus import StopRound, ViewConsensus
 from hetcore.consensus.view_weights import SHARPNESS, consensus, fitted_mix, sharpness_for
-from hetcore.consensus.views import ViewColumns, views
+from hetcore.consensus.views import TREES, ViewColumns, views
 from hetcore.targets import Problem
 from tests.consensus.test_consensus import TASKS, model, planted, scores
 
@@ -70,6 +71,29 @@ def test_the_views_of_data_and_their_widths(task):
     for each in columns.of_training():
         assert each.X.shape == (each.rows.size, columns.width(each.view, _labels(data, task).codes.shape[1]))
         assert each.view.sees == "trees" or np.isfinite(each.X).all()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", [hc.GBCClassifier, hc.GBCRegressor])
+def test_deep_trees_look_where_labels_are_many(kind):
+    """What hangs on eight columns at once, told from 6,000 rows: trees of five splits on a path are not enough."""
+    X = np.random.default_rng(0).normal(size=(8_000, 8))
+    place = (X > 0) @ 2 ** np.arange(8)
+    y = np.random.default_rng(1).normal(size=256)[place]
+    if kind is hc.GBCClassifier:
+        y = np.where(y > 0, "above", "below")
+    data = hc.HetData({f"half {k}": hc.Source(range(8_000), X[:, 4 * k : 4 * k + 4]) for k in range(2)})
+    few, many = ([*y[:n], *[None] * (8_000 - n)] for n in (4_999, 6_000))
+    without, fitted = kind(n_iterations=1, random_state=0).fit(data, few), kind(random_state=0).fit(data, many)
+    assert not any("deep" in name for name in without.view_weights_)
+    weights = fitted.view_weights_
+    assert weights["joined (deep trees)"] > 0.5 > weights["joined (trees)"]
+
+
+def test_how_deep_trees_are():
+    assert [_depth(learner, 5) for learner in TREES] == [5, 2, 8]
+    assert [_depth(learner, -1) for learner in TREES] == [-1, 2, -1]
+    assert [_depth(learner, 1) for learner in TREES] == [1, 1, 4]
 
 
 @pytest.mark.parametrize("task", TASKS)
