@@ -30,6 +30,7 @@ from hetcore.targets import Problem, Scale
 
 __all__ = ["FEATURES", "Classifies", "Collective", "sizes"]
 
+MANY = 5_000  # labels, from which trees are deeper
 FEATURES = ("rf1", "rf2", "rf3", "rf4")
 # What a class has no parameter for.
 OTHERWISE = {
@@ -39,13 +40,18 @@ OTHERWISE = {
     "target_transform": None, "as_printed": False,
 }  # fmt: skip
 # What None stands for: (by default, as printed).
-NONE = {"max_depth": (4, 5), "min_samples_leaf": (None, 1), "no_neighbor": ("nan", "zero"), "sweeps": (10, 50)}
+NONE = {"max_depth": (None, 5), "min_samples_leaf": (None, 1), "no_neighbor": ("nan", "zero"), "sweeps": (10, 50)}
 
 
-def sizes(n_outputs: int) -> dict[str, Any]:
-    """Return what None stands for by number of classes, 1 for numbers: the more, the dearer a tree."""
-    several = n_outputs > SEVERAL
-    return {"first_trees": 75 if several else 400, "learning_rate": 0.15 if several else 0.05}
+def sizes(n_outputs: int, n_labels: int = 0) -> dict[str, Any]:
+    """Return what None stands for by number of classes, 1 for numbers, and of labels.
+
+    The more classes, the dearer a tree; the more labels, the more it can learn.
+    """
+    several, many = n_outputs > SEVERAL, n_labels >= MANY
+    rate = 0.15 if several else 0.1 if many else 0.05
+    shape = {"max_depth": 7 if many else 4, "column_sample": 1.0 if many else 0.5}
+    return {"first_trees": 75 if several else 400, "learning_rate": rate} | shape
 
 
 class CollectiveProblem(NamedTuple):
@@ -137,7 +143,8 @@ class Collective(BoostedEstimator):
         # the labels are transformed before anything is learned from them, those to score by as well
         y = self._unit.learned(data, data.y if y is None else y, "The target")
         problem = Problem.of(data, y, self._unit.learned(data, eval_y, "eval_y"), self._task)
-        params |= {name: each for name, each in sizes(problem.scale.n_outputs).items() if params[name] is None}
+        usual = sizes(problem.scale.n_outputs, int(problem.labelled.sum()))
+        params |= {name: each for name, each in usual.items() if params[name] is None}
         return CollectiveProblem(problem, graphs, params)
 
     def _total(self, problem: CollectiveProblem) -> int:

@@ -87,11 +87,15 @@ class _Stages(Declared):
     learning_rate: float | None = param(
         None,
         Interval(0, 1, "(]").or_none(),
-        "Shrinkage of each tree; None is 0.05, and 0.15 of more than five classes; 1 as printed.",
+        "Shrinkage of each tree; None is 0.05, 0.1 from 5,000 labels on, and 0.15 of more than five classes; 1 as "
+        "printed.",
         Slider("Shrinkage", 0.01, 1.0, 0.01),
     )
     max_depth: int | None = param(
-        None, Whole(1, also=NO_LIMIT).or_none(), "Depth of trees; None is 4, 5 as printed.", Slider("Depth", 1, 8, 1)
+        None,
+        Whole(1, also=NO_LIMIT).or_none(),
+        "Depth of trees; None is 4, 7 from 5,000 labels on, and 5 as printed.",
+        Slider("Depth", 1, 8, 1),
     )
     max_leaf_nodes: int = param(-1, Whole(2, also=NO_LIMIT), "Most leaves of a tree.")
     min_samples_leaf: int | None = param(
@@ -104,11 +108,11 @@ class _Stages(Declared):
         1.0, Interval(0, 1e9), "Added under every leaf's value, of K > 2 classes 4 (K - 1) / K² of it; 0 as printed."
     )
     subsample: float = param(0.7, Interval(0, 1, "(]"), "Share of the rows that a tree sees; all as printed.")
-    column_sample: float = param(
-        0.5,
-        Interval(0, 1, "(]"),
-        "Share of the columns that a tree sees; of more than five classes at most 40, or twice the root of all; "
-        "all as printed.",
+    column_sample: float | None = param(
+        None,
+        Interval(0, 1, "(]").or_none(),
+        "Share of the columns that a tree sees; None is half of them, all from 5,000 labels on and as printed. Of more "
+        "than five classes at most 40, or twice the root of all.",
     )
     folds: int = param(5, Whole(2), "Folds K in which labels are hidden; none as printed.")
     select_stages: bool = param(

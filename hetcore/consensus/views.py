@@ -13,10 +13,10 @@
 
 Of two or more graphs their union counts as one more, "all graphs": links over their graph's mean weight, summed. A
 view of several tables or graphs covers an instance without one of them only where enough labelled rows are without it
-too: what a learner never saw missing, it can't do without. Trees look at each view; shallow trees, of two splits
-on a path, and of 5,000 labels on deep ones, of three more than others, at joined columns; kernel ridge at tables and
-joined columns; a linear learner where columns are many or are averages. Of numbers trees leave out labels alone, and kernel ridge the joined columns with graphs, unless some
-learners may not look or no view joins tables: others say the same.
+too: what a learner never saw missing, it can't do without. Trees look at each view; shallow trees, of two splits on a
+path, and of 5,000 labels on deep ones, of three more than others, at joined columns; kernel ridge at tables and joined
+columns; a linear learner where columns are many or are averages. Of numbers trees leave out labels alone, and kernel
+ridge the joined columns with graphs, unless some learners may not look or no view joins tables: others say the same.
 """
 
 from __future__ import annotations

@@ -75,3 +75,15 @@ def test_a_shown_label_of_a_class_that_the_model_does_not_know_is_refused():
             ask(data, labels)
     labels[3] = None
     assert model.predict(data, labels).shape == (40,)
+
+
+def test_trees_of_many_labels_are_deeper_and_see_all_columns(monkeypatch):
+    monkeypatch.setattr("hetcore.collective.estimator.MANY", 100)
+    seen, drawn = [], Grower.drawn
+    monkeypatch.setattr(Grower, "drawn", lambda self, *given: seen.append(self) or drawn(self, *given))
+    data = planted_classes(2)
+    small(hc.MGBClassifier).fit(data)
+    assert {(each.limits.max_depth, each.learning_rate, each.column_sample) for each in seen} == {(7, 0.1, 1.0)}
+    seen.clear()
+    small(hc.MGBClassifier).fit(data, np.where(np.arange(120) < 99, data.y, None))
+    assert {(each.limits.max_depth, each.learning_rate, each.column_sample) for each in seen} == {(4, 0.05, 0.5)}

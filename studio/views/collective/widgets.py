@@ -47,7 +47,7 @@ __all__ = ["controls", "curves", "explain", "graph_shown", "headline", "offer_ex
 
 BEST = "by its stage best on left-out labels"
 """Over the star of a stage that predicts."""
-PRINTED_DEPTH, DEPTH = 5, 4
+PRINTED_DEPTH = 5
 GRAPH = "graph shown"
 """In the session: the choice of `graph_shown`."""
 DIRECTION = {"both": "on either side of a link", "in": "those that point here", "out": "those pointed at"}
@@ -114,8 +114,12 @@ def controls(data: HetData, title: str) -> dict[str, Any]:
         help="Algorithms 1 to 4 to the letter: one unshrunk tree with median leaves a stage.",
     )
     stages = parameter_slider(hc.MGBClassifier.n_iterations, "stages")
-    depth = parameter_slider(hc.MGBClassifier.max_depth, "levels", PRINTED_DEPTH if printed else DEPTH)
-    params = {"n_iterations": stages, "max_depth": depth} | _trees(data, printed) | _direction(data, graphs)
+    usual = sizes(1 if numbers else len(data.classes), round(known / 100 * int(data.labelled.sum())))
+    if printed:
+        depth = parameter_slider(hc.MGBClassifier.max_depth, "levels", PRINTED_DEPTH)
+    else:
+        depth = _sized(hc.MGBClassifier.max_depth, "levels", usual)
+    params = {"n_iterations": stages, "max_depth": depth} | _trees(data, printed, usual) | _direction(data, graphs)
     with st.expander("More parameters"):
         params |= _more(data, printed)
         key = held("split", 0, Limits(0, 9999), label="Seed")
@@ -134,23 +138,22 @@ def _direction(data: HetData, graphs: Sequence[str]) -> dict[str, str]:
 
 
 def _depth_follows() -> None:
-    st.session_state["levels"] = PRINTED_DEPTH if st.session_state["to the letter"] else DEPTH
+    st.session_state["levels"] = PRINTED_DEPTH if st.session_state["to the letter"] else sizes(1)["max_depth"]
 
 
-def _sized(parameter: Any, key: str, data: HetData) -> Any:
-    """Draw the slider of a parameter whose default depends on the number of classes; each default has its own key."""
-    n_outputs = len(data.classes) if data.target_kind == "classification" else 1
-    start, usual = sizes(n_outputs)[parameter.name], sizes(1)[parameter.name]
+def _sized(parameter: Any, key: str, usual: dict[str, Any]) -> Any:
+    """Draw the slider of a parameter whose default depends on the classes and labels; each default has its own key."""
+    start = usual[parameter.name]
     # A default of its own key, or a value chosen for two classes would stay for ten.
-    return parameter_slider(parameter, key if start == usual else f"{key} {start}", start, name=key)
+    return parameter_slider(parameter, key if start == sizes(1)[parameter.name] else f"{key} {start}", start, name=key)
 
 
-def _trees(data: HetData, printed: bool) -> dict[str, Any]:
+def _trees(data: HetData, printed: bool, usual: dict[str, Any]) -> dict[str, Any]:
     """Draw shrinkage and leaf, which the printed algorithm sets itself."""
     if printed:
         st.caption("As printed: no shrinkage, median leaves.")
         return {}
-    rate = _sized(hc.MGBClassifier.learning_rate, "shrinkage", data)
+    rate = _sized(hc.MGBClassifier.learning_rate, "shrinkage", usual)
     if data.target_kind == "classification":
         return {"learning_rate": rate}
     leaf = st.segmented_control(
