@@ -27,6 +27,7 @@ from experiments.noise.rbm import RBM
 from experiments.noise.robust_factors import RBMF, RCF
 from hetcore import metrics
 from hetcore.data.plain import codes
+from hetcore.factorization.choice import FIXED
 from hetcore.factorization.tensor_baselines import InverseDistance, NearestSensors, Tucker
 
 __all__ = ["METHODS", "MODELS", "run_cell"]
@@ -132,8 +133,8 @@ MATRIX = {
     "HMF": lambda fraction: hc.HMF(n_iterations=33, **WHOLE),
     "HMF, errors left out": lambda fraction: hc.HMF(n_iterations=33, **LEFT_OUT, **WHOLE),
     "biased MF": lambda fraction: hc.MatrixFactorization(n_iterations=22, **WHOLE),
-    "HMF, stopped by a validation part": lambda fraction: hc.HMF(random_state=0),
-    "biased MF, stopped by a validation part": lambda fraction: hc.MatrixFactorization(random_state=0),
+    "HMF, stopped by a validation part": lambda fraction: hc.HMF(**FIXED, random_state=0),
+    "biased MF, stopped by a validation part": lambda fraction: hc.MatrixFactorization(**FIXED, random_state=0),
     "HMF, as printed": lambda fraction: Chosen(hc.HMF, **PRINTED["HMF"]),
     "biased MF, as printed": lambda fraction: Chosen(hc.MatrixFactorization, together=True, **PRINTED["biased MF"]),
     "Surprise SVD": lambda fraction: Surprise(),

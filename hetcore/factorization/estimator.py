@@ -17,15 +17,17 @@ from hetcore.data.columns import unmasked
 from hetcore.data.text import quoted
 from hetcore.errors import DataError, ModelFileError, ParameterError, UnfamiliarValuesWarning
 from hetcore.events import Callback
+from hetcore.factorization.choice import FIXED, PATH, cross_validated
 from hetcore.factorization.codes import CodeBook, as_codes, book_from
 from hetcore.factorization.sgd import Entries, FactorState, Tables, in_turn, without_deviation
-from hetcore.parameters import Domain, Whole
+from hetcore.parameters import Domain, Interval, Whole
 from hetcore.schema import Array, Part, Value
 
 __all__ = ["Factorization", "entries_of"]
 
 PRINTED_UNKNOWN = 3.0  # the paper's prediction for an unseen user or item
 PRINTED_DECAY = 1.0
+FEWEST, MOST = 20, 50_000  # entries of which parameters are chosen by cross-validation
 LARGEST = 1e100
 NEW_CODES = 1_000  # entries whose codes are told apart
 PRINTED_LARGEST = 1e15  # whose squares a float32 still holds: as printed, values stay as they are
@@ -45,6 +47,9 @@ class Factorization(RegressorScore, Estimator):
         "tables": Part(Tables, "N D K", at="", key="numbers"),
         "range": Value(RANGE, tuple, list), "n_iterations": Whole(1), "best_iteration": Whole(0),
         "mean_deviations": Array("n", low=0),
+        # files of before have numbers among their parameters in their place
+        "n_factors": Value(Whole(0), absent=None), "learning_rate": Value(Interval(0), absent=None),
+        "regularisation": Value(Interval(0), absent=None),
     }  # fmt: skip
     _n_modes = 2
     _prior_entries = 50.0  # see `deviation_regularisation`
@@ -87,8 +92,10 @@ class Factorization(RegressorScore, Estimator):
         eval_set): mean negative log-likelihood per entry where a deviation is learned, half the mean squared error
         where not. Its detail: "metric_name" = "RMSE"; "metric" = {"train", "left_out", "held_out"}; "sigma" =
         {"mean"}, the root of the harmonic mean of the variance over the training entries, in the unit of y.
-        Training errors are those that each entry had before its step. Where the fit that trusts all entries alike is
-        kept (see the module of `HMF`), rounds, `history_` and `best_iteration_` are still of the one with deviations.
+        Training errors are those that each entry had before its step. Where parameters were chosen by cross-validation
+        (see `n_factors`) nothing is left out of the rounds, which go to the best epoch. Where the fit that trusts all
+        entries alike is kept (see the module of `HMF`), rounds, `history_` and `best_iteration_` are still of the one
+        with deviations.
         """
         return self._fit(callbacks, X, y, eval_set)
 
@@ -106,17 +113,34 @@ class Factorization(RegressorScore, Estimator):
         return train, parts
 
     def _start(self, problem: tuple[Entries, dict[str, Entries]], epoch: Any = in_turn) -> FactorState:
-        return FactorState.start(self._params(), self._book, *problem, epoch)
+        params, errors = self._params(), None
+        if "left_out" not in problem[1] and self._chooses(len(problem[0])):
+            found = cross_validated(params, self._free, self._book, problem[0])
+            params, errors = found.params, found.errors
+        self.n_factors_, self.learning_rate_, self.regularisation_ = (params[name] for name in PATH)
+        return FactorState.start(params, self._book, *problem, epoch, errors=errors)
+
+    @property
+    def _free(self) -> set[str]:
+        """Names of the parameters that the fit has to choose."""
+        return {name for name in FIXED if getattr(self, name) == "auto"}
+
+    def _chooses(self, n: int) -> bool:
+        """Whether parameters are chosen by cross-validation, with n entries."""
+        chooses = bool(self._free) and self._n_modes == 2 and not self.as_printed
+        return chooses and self.validation_fraction > 0 and FEWEST <= n <= MOST
 
     def _params(self) -> dict[str, Any]:
         params = NO_DEVIATION | self.get_params(deep=False)
+        defaults = {name: self._parameters[name].default for name in FIXED}
+        params |= {name: FIXED[name] if defaults[name] == "auto" else defaults[name] for name in self._free}
         if params["deviation_regularisation"] is None:
             params["deviation_regularisation"] = PRINTED_DECAY if self.as_printed else self._prior_entries
         return params
 
     def _divided(self, entries: Entries) -> tuple[Entries, Entries]:
         """Return the entries to train on and the validation part."""
-        n_validation = int(self.validation_fraction * len(entries))
+        n_validation = 0 if self._chooses(len(entries)) else int(self.validation_fraction * len(entries))
         order = np.random.default_rng(self.random_state).permutation(len(entries))
         # sorted: which entries are left out is drawn, their order stays
         return entries.take(np.sort(order[n_validation:])), entries.take(np.sort(order[:n_validation]))
@@ -216,8 +240,7 @@ class Factorization(RegressorScore, Estimator):
     @property
     def factors_(self) -> list[NDArray]:
         """Factors (n_m, n_factors) of each mode, in units of the values' deviation."""
-        n_factors = self._fit_params["n_factors"]
-        return [self._by_mode(self.tables_.factors, mode)[:, :n_factors] for mode in range(self._n_modes)]
+        return [self._by_mode(self.tables_.factors, mode)[:, : self.n_factors_] for mode in range(self._n_modes)]
 
     @property
     def biases_(self) -> list[NDArray]:
@@ -245,7 +268,10 @@ class Factorization(RegressorScore, Estimator):
 
     def _restored(self, sizes: dict[str, int]) -> str:
         self.n_features_in_ = self._n_modes
-        fits = sizes["D"] >= self.n_factors and self.best_iteration_ <= self.n_iterations_
+        for name in FIXED:
+            if getattr(self, f"{name}_") is None:
+                setattr(self, f"{name}_", self._params()[name])
+        fits = sizes["D"] >= self.n_factors_ and self.best_iteration_ <= self.n_iterations_
         return "" if fits else "The factors or epochs of the model file are fewer than its parameters say"
 
 
@@ -296,15 +322,18 @@ def entries_of(X: ArrayLike, y: ArrayLike, n_modes: int, book: CodeBook | None) 
 
 
 def _calibrated(tables: Tables, state: FactorState, error: float) -> Tables:
-    """Scale deviations to the errors on the validation part; without deviations there is one for all."""
-    if not state.has_deviation:
+    """Scale deviations to the errors on entries left out; without deviations there is one for all."""
+    validation = state.parts.get("left_out")
+    if state.errors is not None:
+        errors, rows = state.errors, state.train.rows
+    elif not state.has_deviation:
         # without deviations the validation error is the spread of all
         return replace(tables, base_variance=(error / tables.scale) ** 2)
-    validation = state.parts.get("left_out")
-    if validation is None or state.params["as_printed"]:
+    elif validation is None or state.params["as_printed"]:
         return tables
-    fitted, std = tables.predict(validation.rows)
-    factor = float((((validation.values - fitted) / std) ** 2).mean())
+    else:
+        errors, rows = validation.values - tables.predict(validation.rows)[0], validation.rows
+    factor = float(((errors / tables.predict(rows)[1]) ** 2).mean())
     # the factors of a product share the correction, each by its root
-    share = np.float32(factor ** (1.0 / validation.rows.shape[1]))
+    share = np.float32(factor ** (1.0 / rows.shape[1]))
     return replace(tables, base_variance=tables.base_variance * factor, deviations=tables.deviations * share)

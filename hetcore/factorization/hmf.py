@@ -41,6 +41,8 @@ Departures of the default from the paper (`as_printed=True` does without them)
   is like the others.
 - A code with few entries is regularised the more (`regularisation_power`).
 - AdaGrad has one rate a row, not one a cell: as good, and faster.
+- Of up to 50,000 entries of a matrix the number of factors, lambda and the learning rate are chosen by
+  cross-validation; deviations are learned from its errors and scaled to them, and the fit is to all entries.
 - `predict` keeps within the range of the training values (`clip`), never as printed; unseen users, items get 3 there.
 - The prior is counted for each visit of an entry (lambda of a code grows with its entries), as is usual.
 - The standard deviation is scaled to the errors on the validation part, where there is one. Where a
@@ -59,19 +61,34 @@ from hetcore.registry import MemoryNeed, estimator
 __all__ = ["HMF", "HTF", "MatrixFactorization", "TensorFactorization"]
 
 
+AUTO = (
+    '"auto": of a matrix with 20 to 50,000 entries and a `validation_fraction` above 0 chosen by five-fold '
+    "cross-validation, with the epochs, which `patience` does not end then; of more entries, of a tensor and with "
+    "`as_printed` 50. The choice is `n_factors_`."
+)
+
+
 class Factors(Declared):
     """Parameters of the factors."""
 
-    n_factors: int = param(50, Whole(0, 10_000), "Factors D; 0 leaves the biases.", Slider("Factors D", 0, 100, 1))
-    n_iterations: int = param(60, Whole(1), "Epochs at most.", Slider("Epochs", 5, 200, 5))
-    learning_rate: float = param(
-        0.07, Interval(0, 10, "(]", "0.07 is a good start"), "Of AdaGrad.", Slider("Learning rate η", 0.01, 1.0, 0.01)
+    n_factors: int | str = param(
+        "auto",
+        Whole(0, 10_000).or_text("auto"),
+        f"Factors D; 0 leaves the biases. {AUTO}",
+        Slider("Factors D", 0, 100, 1),
     )
-    regularisation: float = param(
-        0.095,
-        Interval(0, 1e6),
+    n_iterations: int = param(60, Whole(1), "Epochs at most.", Slider("Epochs", 5, 200, 5))
+    learning_rate: float | str = param(
+        "auto",
+        Interval(0, 10, "(]", "0.07 is a good start").or_text("auto"),
+        'Of AdaGrad. "auto" is as that of `n_factors`, with 0.07 in place of 50.',
+        Slider("Learning rate η", 0.01, 1.0, 0.01),
+    )
+    regularisation: float | str = param(
+        "auto",
+        Interval(0, 1e6).or_text("auto"),
         "lambda of the factors, for each visit of an entry (of a code with 100), values scaled to deviation 1; with "
-        "`as_printed`, of each code once, values as they are.",
+        "`as_printed`, of each code once, values as they are. 'auto' is as that of `n_factors`, 0.095 in place of 50.",
         Slider("Penalty λ", 0.0, 1.0, 0.001),
     )
     regularisation_power: float = param(
@@ -102,7 +119,8 @@ class Deviations(Declared):
         0,
         Whole(0, 100, cure="from 2 on it counts"),
         "From 2 on: deviations are learned, before the first epoch, from the errors on entries left out by that many "
-        "fits without deviation, each of `deviation_start` epochs. Below: from the errors of the first epochs.",
+        "fits without deviation, each of `deviation_start` epochs. Below: from the errors of the first epochs. Where "
+        "cross-validation chooses `n_factors` or a rate, from its errors in any case.",
     )
     deviation_start: int = param(
         1, Whole(1), "Epochs before deviations are learned, at the level of the last one's mean squared error."
@@ -168,6 +186,7 @@ class TensorFactorization(MatrixFactorization):
 
     _n_modes = 3
 
+    n_factors = 50
     n_iterations = 400
     learning_rate = 0.1
     regularisation = 0.004
@@ -190,6 +209,7 @@ class HTF(HMF):
     _n_modes = 3
     _prior_entries = 60.0
 
+    n_factors = 50
     n_iterations = 400
     learning_rate = 0.1
     regularisation = 0.004

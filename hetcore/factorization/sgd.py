@@ -124,6 +124,7 @@ class FactorState:
     counts: NDArray[np.int64]  # (N + 1,): entries of each row
     shrinkage: NDArray[np.float32]  # (N + 1,): what pulls a row's deviations to their level
     epoch: Callable[..., NDArray[np.float64]]  # `in_turn`, or `hetcore.factorization.strips.Strips`
+    errors: NDArray[np.float64] | None  # (n,): of models that left the training entries out, in the values' unit
     base_variance: float = 1.0
     mean_variance: float = 1.0
     level: float = 0.0
@@ -140,8 +141,10 @@ class FactorState:
         train: Entries,
         parts: dict[str, Entries],
         epoch: Callable[..., NDArray[np.float64]] = in_turn,
+        *,
+        errors: NDArray[np.float64] | None = None,
     ) -> FactorState:
-        """Lay out the entries and draw the factors."""
+        """Lay out the entries and draw the factors; errors (n,) of models that left the entries out, if there are."""
         rng = np.random.default_rng(params["random_state"])
         order, starts = blocks(train.rows, book, rng)
         # in blocks, for the kernel goes through them in a row
@@ -170,13 +173,21 @@ class FactorState:
             counts=counts,
             shrinkage=shrinkage,
             epoch=epoch,
+            errors=None if errors is None else errors[order],
         )
-        if params["as_printed"] and state.has_deviation:
-            state._set_deviations(float(scaled.var()))
-        # folds first: the first epoch is weighted by then
-        elif params["deviation_folds"] > 1 and state.has_deviation:
-            state._learn_from(left_out_errors(params, book, train, rng, epoch) / scale)
+        state._start_deviations()
         return state
+
+    def _start_deviations(self) -> None:
+        if not self.has_deviation:
+            return
+        if self.params["as_printed"]:
+            self._set_deviations(float(self.scaled.var()))
+        # folds first: the first epoch is weighted by then
+        elif self.params["deviation_folds"] > 1:
+            given = self.params, self.book, self.train, self.rng, self.epoch
+            errors = left_out_errors(*given) if self.errors is None else self.errors
+            self._learn_from(errors / self.scale)
 
     @property
     def has_deviation(self) -> bool:
@@ -307,7 +318,7 @@ class FactorState:
         """Keep the tables of the best epoch on the validation part."""
         error = self.metric.get("left_out")
         if error is None:
-            return False
+            return self.n_rounds >= self.params["n_iterations"]
         if error < self.best[0]:
             self.best = (error, self.n_rounds, self.tables())
         return self.n_rounds - self.best[1] >= self.params["patience"]

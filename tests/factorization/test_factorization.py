@@ -10,13 +10,14 @@ from sklearn.utils.estimator_checks import check_estimator
 
 import hetcore as hc
 from hetcore.errors import DataError, ParameterError
-from hetcore.factorization import sgd
+from hetcore.factorization import estimator, sgd
 from hetcore.factorization.estimator import entries_of
 from hetcore.factorization.tensor_baselines import InverseDistance, NearestSensors, Tucker
 from tests.naive import factorization as naive
 
 MATRIX = (hc.MatrixFactorization, hc.HMF)
 TENSOR = (hc.TensorFactorization, hc.HTF)
+GIVEN = {"n_factors": 50, "learning_rate": 0.07, "regularisation": 0.095}  # nothing to choose
 QUICK = {"n_factors": 8, "n_iterations": 15, "validation_fraction": 0.0, "random_state": 0}
 
 
@@ -210,18 +211,19 @@ def test_codes_are_numbers_or_text_alike():
 
 def test_the_validation_part_stops_the_fit_and_the_best_epoch_is_kept():
     X, y, signal, _ = ratings(n=1500)
-    model = hc.HMF(n_factors=20, regularisation=0.0, n_iterations=500, patience=4, random_state=0).fit(X, y)
+    given = GIVEN | {"n_factors": 20, "regularisation": 0.0, "random_state": 0}
+    model = hc.HMF(**given, n_iterations=500, patience=4).fit(X, y)
     left_out = model.history_["metric:left_out"].to_numpy()
     assert model.n_iterations_ < 500 and model.n_iterations_ == model.best_iteration_ + 4
     assert np.argmin(left_out) + 1 == model.best_iteration_
-    again = hc.HMF(n_factors=20, regularisation=0.0, n_iterations=model.best_iteration_, random_state=0).fit(X, y)
+    again = hc.HMF(**given, n_iterations=model.best_iteration_).fit(X, y)
     np.testing.assert_array_equal(model.predict(X), again.predict(X))
 
 
 def test_each_epoch_tells_losses_metric_and_sigma():
     X, y, *_ = ratings()
     events = []
-    given = QUICK | {"validation_fraction": 0.2, "clip": False}
+    given = GIVEN | QUICK | {"validation_fraction": 0.2, "clip": False}
     model = hc.HMF(**given).fit(X[300:], y[300:], callbacks=[events.append], eval_set=(X[:300], y[:300]))
     assert [event.index for event in events] == list(range(model.n_iterations_)) and events[0].total == 15
     assert all(set(event.losses) == {"train", "left_out", "held_out"} for event in events)
@@ -378,3 +380,49 @@ def test_even_noise_is_not_taken_for_deviations(seed):
     deviations = list(ours.deviation_by(0).values())
     assert np.ptp(deviations) < 1e-6 * deviations[0]
     assert 0.04 < deviations[0] < 0.08
+
+
+def low_rank(spread=0.0, noise=0.3):
+    """Return 1,200 codes, values and signals of 40 rows and 30 columns of rank 3; the first 800 are to learn from."""
+    g = np.random.default_rng(0)
+    u, v = g.normal(size=(40, 3)), g.normal(size=(30, 3))
+    X = g.permutation([(a, b) for a in range(40) for b in range(30)])
+    signal = 3 + 0.5 * (u[X[:, 0]] * v[X[:, 1]]).sum(axis=1)
+    deviation = noise * np.exp(spread * g.normal(size=40))[X[:, 0]]
+    return X, signal + deviation * g.normal(size=1200), signal, deviation
+
+
+@pytest.mark.parametrize("cls", MATRIX)
+def test_of_few_entries_rank_and_penalty_are_chosen_by_cross_validation(cls):
+    X, y, *_ = low_rank()
+    model, fixed = cls().fit(X[:800], y[:800]), cls(**GIVEN).fit(X[:800], y[:800])
+    assert rmse(model.predict(X[800:]), y[800:]) < 0.8 * rmse(fixed.predict(X[800:]), y[800:])
+    assert 2 <= model.n_factors_ <= 5 and model.factors_[0].shape == (40, model.n_factors_)
+    assert model.regularisation_ < GIVEN["regularisation"] and model.learning_rate_ > GIVEN["learning_rate"]
+    assert {name: getattr(fixed, f"{name}_") for name in GIVEN} == GIVEN
+    scores = (y[800:] - model.predict(X[800:])) / model.predict(X[800:], return_std=True)[1]
+    assert 0.85 < np.sqrt(np.mean(scores**2)) < 1.15
+
+
+def test_what_is_given_is_not_chosen_and_many_entries_have_the_fixed_numbers(monkeypatch):
+    X, y, *_ = low_rank()
+    assert hc.HMF(n_factors=7).fit(X, y).n_factors_ == 7
+    for given in ({"as_printed": True}, {"validation_fraction": 0.0}):
+        one, other = hc.HMF(**given), hc.HMF(**given, **GIVEN)
+        np.testing.assert_array_equal(one.fit(X, y).predict(X), other.fit(X, y).predict(X))
+    monkeypatch.setattr(estimator, "MOST", 1000)
+    np.testing.assert_array_equal(hc.HMF().fit(X, y).predict(X), hc.HMF(**GIVEN).fit(X, y).predict(X))
+
+
+def test_of_few_entries_weights_pay_where_rows_differ_in_noise():
+    X, y, signal, deviation = low_rank(spread=0.8)
+    plain, weighted = (cls().fit(X[:800], y[:800]) for cls in MATRIX)
+    assert rmse(weighted.predict(X), signal) < 0.95 * rmse(plain.predict(X), signal)
+    assert spearmanr(weighted.predict(X, return_std=True)[1], deviation).statistic > 0.5
+
+
+@pytest.mark.filterwarnings("error")
+def test_values_that_are_all_the_same_can_be_cross_validated():
+    X, *_ = low_rank()
+    for cls in MATRIX:
+        np.testing.assert_allclose(cls().fit(X, np.full(1200, 4.0)).predict(X), 4.0, atol=1e-5)

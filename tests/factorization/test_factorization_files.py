@@ -37,6 +37,20 @@ def test_a_loaded_model_is_the_saved_one_to_the_last_bit(cls, text, tmp_path):
     assert again.deviation_by(1) == model.deviation_by(1)
 
 
+def test_what_was_chosen_is_kept_and_a_file_of_before_has_it_among_its_parameters(fitted, tmp_path):
+    X, y, *_ = ratings()
+    model = hc.HMF(random_state=0).fit(X, y)
+    again = hc.load(hc.save(model, tmp_path / "model") or tmp_path / "model")
+    for name in ("n_factors_", "learning_rate_", "regularisation_"):
+        assert getattr(again, name) == getattr(model, name)
+    assert again.n_factors == "auto" and again.factors_[0].shape == model.factors_[0].shape
+    chosen = ("n_factors", "learning_rate", "regularisation")
+    state, arrays = copy.deepcopy(fitted._get_state())
+    before = hc.HMF(**fitted.get_params())
+    before._set_state({name: value for name, value in state.items() if name not in chosen}, arrays)
+    assert before.n_factors_ == QUICK["n_factors"] and before.factors_[0].shape == fitted.factors_[0].shape
+
+
 def put(name, index, value):
     def change(state, arrays):
         arrays[name][index] = value

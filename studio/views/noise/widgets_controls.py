@@ -10,6 +10,7 @@ import streamlit as st
 import datasets
 import hetcore as hc
 from hetcore.data import HetData
+from hetcore.factorization.choice import FIXED
 from hetcore.parameters import Parameter
 from studio import session
 from studio.jobs.job import Setting
@@ -161,8 +162,9 @@ def _table_params(data: HetData) -> dict[str, Any]:
 
 
 def _from(parameter: Parameter, key: str) -> Any:
-    """Draw a slider that begins at a method's default, wherever that is."""
+    """Draw a slider that begins at a method's default, wherever that is; of "auto", at that of many entries."""
     (label, low, high, step), start = parameter.slider, parameter.default
+    start = FIXED[parameter.name] if start == "auto" else start
     return slider(label, min(low, start), max(high, 2 * start), start=start, step=step, key=key, help=parameter.help)
 
 
