@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import combinations
+
 import numpy as np
 import polars as pl
 import pytest
@@ -53,6 +55,20 @@ def test_every_colour_stands_out_from_a_white_and_from_a_dark_page(page):
     for colour in basic.COLOURS:
         low, high = sorted([_luminance(colour), _luminance(page)])
         assert (high + 0.05) / (low + 0.05) >= 3, colour
+
+
+def _lab(colour):
+    """OKLab of Ottosson, in which near colours look alike."""
+    parts = np.array([int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)])
+    linear = np.where(parts <= 0.04045, parts / 12.92, ((parts + 0.055) / 1.055) ** 2.4)
+    cones = [[0.41222, 0.53633, 0.05145], [0.2119, 0.6807, 0.1074], [0.0883, 0.28172, 0.62998]]
+    opponents = [[0.21045, 0.79362, -0.00407], [1.978, -2.42859, 0.45059], [0.0259, 0.78277, -0.80868]]
+    return np.array(opponents) @ np.cbrt(np.array(cones) @ linear)
+
+
+def test_no_two_of_ten_sources_look_alike():
+    near = {(a, b): np.linalg.norm(_lab(a) - _lab(b)) for a, b in combinations(basic.COLOURS, 2)}
+    assert min(near.values()) > 0.1, min(near, key=near.get)  # #0072B2 and #4477AA: .04
 
 
 def test_classes_whose_hues_are_near_have_other_markers():
