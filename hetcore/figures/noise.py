@@ -185,7 +185,9 @@ def histograms(groups: Mapping[str, ArrayLike], title: str, y_title: str, bins: 
     for place, (name, each) in enumerate(values.items()):
         counts, _ = np.histogram(each, edges)
         bar = {"type": "bar", "name": name, "x": (edges[1:] + edges[:-1]) / 2, "y": counts / len(each)}
-        traces.append(bar | {"marker": {"color": style(place)["colour"], "opacity": 0.65}})
+        colour = style(place)["colour"]
+        # Seen through, with an edge that stands out from a dark page.
+        traces.append(bar | {"marker": {"color": _faint(colour, 0.65), "line": {"color": colour, "width": 1}}})
     layout = _layout(title, y_title, barmode="overlay", bargap=0.05, showlegend=len(traces) > 1)
     layout["yaxis"] |= {"tickformat": ".0%"}
     return {"data": traces, "layout": layout}
