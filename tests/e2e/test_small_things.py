@@ -88,6 +88,21 @@ def test_back_takes_back_after_a_reload_what_was_moved_before_it(studio_url, pag
     expect(moved).to_contain_text("0.30")
 
 
+def test_movements_of_a_slider_are_one_step_back_and_those_of_another_are_the_next(studio_url, page):
+    page.goto(f"{studio_url}/Playground")
+    page.wait_for_function("location.search.includes('plane_l0=0.3')")
+    idle(page)
+    for name, told in (("λ0", "l0=0.4"), ("λ0", "l0=0.5"), ("λ0", "l0=0.6"), ("λ1", "l1=0.4")):
+        page.get_by_test_id("stSlider").filter(has_text=name).get_by_role("slider").press("ArrowRight")
+        page.wait_for_function(f"location.search.includes('plane_{told}')")
+    page.wait_for_timeout(2_500)  # an address that comes sooner may be a late word of the browser
+    for told in ("plane_l0=0.6", "plane_l0=0.3"):
+        page.go_back()
+        page.wait_for_function(f"location.search.includes('{told}') && location.search.includes('plane_l1=0.3')")
+        idle(page)
+    expect(page.get_by_test_id("stSlider").filter(has_text="λ0")).to_contain_text("0.30")
+
+
 def test_a_chart_is_in_view_on_a_phone_its_controls_follow_and_its_toolbar_is_asked_for(studio_url, page):
     page.set_viewport_size({"width": 400, "height": 800})
     page.goto(f"{studio_url}/Consensus?data=planted")

@@ -27,23 +27,36 @@ function remember(event) {
   const pressed = starts.find(([name]) => event.target.closest(`.st-key-${name}`));
   window.studioPressed = pressed ? `st-key-${pressed[1]}` : null;
 }
+const SOON = 3000;  // milliseconds within which movements of a slider are one step
+const RUNS = ["run", "before", "labels"];  // what a training that ended, or began, changes beside a control
+// What two addresses say otherwise, but for how one looks at what there is.
+function differing(one, other) {
+  const [a, b] = [one, other].map(url => new URL(url, location).searchParams);
+  return [...new Set([...a.keys(), ...b.keys()])].filter(name => !VIEW.includes(name) && a.get(name) !== b.get(name));
+}
 // What a page writes to its address before anything was moved is no step: to go back would open the page once more.
 function watchSteps() {
-  const steps = { moved: false }, push = history.pushState;
+  const steps = { moved: false, slider: false, name: "", at: 0 }, push = history.pushState;
   // Who presses a link leaves, and what the page still writes is no step either.
-  const moved = event => { steps.moved = !event.target.closest?.("a[href]"); };
+  const moved = ({ target }) => {
+    steps.moved = !target.closest?.("a[href]");
+    steps.slider = Boolean(target.closest?.("[data-testid='stSlider']"));
+  };
   document.addEventListener("pointerdown", moved, true);
   document.addEventListener("keydown", moved, true);
-  addEventListener("popstate", () => { steps.moved = false; });
-  const told = url => {  // without how one looks at what there is
-    const { pathname, searchParams } = new URL(url, location);
-    VIEW.forEach(name => searchParams.delete(name));
-    return `${pathname}?${[...searchParams].sort()}`;
+  addEventListener("popstate", () => { Object.assign(steps, { moved: false, name: "" }); });
+  // Further movements of the slider that made the step before, unless a training ended between them.
+  const further = names => {
+    const others = names.filter(name => !RUNS.includes(name)), name = others.length === 1 && steps.slider ? others[0] : "";
+    const cut = names.every(each => each === name || each === "run");
+    const again = name && cut && steps.name === name && performance.now() - steps.at < SOON;
+    Object.assign(steps, { name, at: performance.now() });
+    return again;
   };
   history.pushState = function (state, title, url) {
     const same = url && new URL(url, location).pathname === location.pathname;
-    if (!same) steps.moved = false;
-    const step = !same || (steps.moved && told(url) !== told(location));
+    if (!same) Object.assign(steps, { moved: false, name: "" });
+    const names = same && steps.moved ? differing(url, location) : [], step = !same || (names.length && !further(names));
     return (step ? push : history.replaceState).call(this, state, title, url);
   };
   return steps;
