@@ -192,7 +192,7 @@ def test_kernels_import_one_another_in_the_form_that_the_cache_reads():
             assert "import hetcore" not in text and "from hetcore.kernels import" not in text, path.name
 
 
-def test_what_a_round_compiles_is_told_with_its_seconds_once(folder, fresh, monkeypatch):
+def test_what_a_round_compiles_is_in_its_event_once(folder, fresh, monkeypatch):
     double, events = fresh(), []
     state = SimpleNamespace(round=lambda: double(2.0) and None)
     model = SimpleNamespace(n_iterations=2, _view=lambda state: {"losses": {}}, _finish=lambda state: None)
