@@ -106,11 +106,12 @@ def test_one_step_back_leaves_a_link_that_was_opened_cold(studio_url, page, link
 
 def test_movements_of_a_slider_are_one_step_back_and_those_of_another_are_the_next(studio_url, page):
     page.goto(f"{studio_url}/Playground")
-    page.wait_for_function("location.search.includes('plane_l0=0.3')")
-    idle(page)
+    # until then a key may be pressed on a slider that is drawn once more
+    expect(page.locator(".st-key-plane_state")).to_contain_text("Shade", timeout=60_000)
     for name, value in (("λ0", "l0=0.4"), ("λ0", "l0=0.5"), ("λ0", "l0=0.6"), ("λ1", "l1=0.4")):
         page.get_by_test_id("stSlider").filter(has_text=name).get_by_role("slider").press("ArrowRight")
         page.wait_for_function(f"location.search.includes('plane_{value}')")
+        idle(page)
     page.wait_for_timeout(2_500)  # an address that comes sooner may be a late word of the browser
     for name in ("λ1", "λ0"):
         page.go_back()
@@ -198,6 +199,8 @@ def test_a_page_that_presents_what_is_not_there_says_so_and_shows_all(studio_url
     page.goto(f"{studio_url}/Consensus?data=planted&present=nonsense")
     expect(page.get_by_role("alert").filter(has_text="Not on this page now: nonsense.")).to_be_visible()
     expect(page.get_by_test_id("stSlider").filter(has_text="λ0")).to_be_visible()
+    idle(page)
+    page.wait_for_function("location.search.includes('l0=') && window.studioSteps")  # no step is under way
     page.goto(f"{studio_url}/Consensus?data=planted&present=known,nonsense")
     expect(page.get_by_text("Not on this page now: nonsense.")).to_be_visible()
     expect(page.get_by_test_id("stSlider").filter(has_text="Labels known")).to_be_visible()
