@@ -354,6 +354,12 @@ def _waited(callbacks: list[Callback]) -> float:
     return sum(getattr(callback, "waited", 0.0) for callback in callbacks)
 
 
+def _compiling() -> float:
+    """Return the seconds that this process has spent compiling; a method without kernels does not load them for it."""
+    kernels = sys.modules.get("hetcore.kernels")
+    return 0.0 if kernels is None else kernels.seconds_compiling()
+
+
 def boost(model: Any, start: Callable[[], Any], callbacks: Iterable[Callback] = (), total: int | None = None) -> None:
     """Run the rounds of a fit and keep what predicts, one BLAS thread throughout.
 
@@ -375,7 +381,7 @@ def boost(model: Any, start: Callable[[], Any], callbacks: Iterable[Callback] = 
     """
     total = model.n_iterations if total is None else total
     callbacks, events = list(callbacks), []
-    started = time.perf_counter() - _waited(callbacks)
+    started, compiled = time.perf_counter() - _waited(callbacks), _compiling()
     # overflow of a loss is a number that callbacks see, not a warning in each round; one BLAS thread, for on these
     # small matrices more of them cost more than they bring, and sums would depend on how many there are
     blas = _libraries(len(sys.modules)).limit(limits=1, user_api="blas")
@@ -385,8 +391,9 @@ def boost(model: Any, start: Callable[[], Any], callbacks: Iterable[Callback] = 
             state.asked_to_stop = partial(_stopped, callbacks)
         for t in range(total):
             ended = state.round()
-            seconds = time.perf_counter() - started - _waited(callbacks)
-            events.append(RoundEnd(type(model).__name__, t, total, seconds=seconds, **model._view(state)))
+            spent = {"seconds": time.perf_counter() - started - _waited(callbacks)}
+            spent["compiling"] = _compiling() - compiled
+            events.append(RoundEnd(type(model).__name__, t, total, **spent, **model._view(state)))
             _show(callbacks, state)
             # a list, not a generator: each callback sees each round, even if one before it asks to stop
             if any([callback(events[-1]) for callback in callbacks]) or ended is True:

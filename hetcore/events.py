@@ -41,6 +41,8 @@ class RoundEnd:
         What the method adds, JSON-able: see the method's docstring.
     seconds : float
         Wall seconds since the fit began.
+    compiling : float
+        Of these, seconds in which kernels were compiled: the next fit of the process has none.
     """
 
     method: str
@@ -52,6 +54,7 @@ class RoundEnd:
     residual_autocorrelation: Mapping[str, float] = field(default_factory=dict)
     detail: Mapping[str, Any] = field(default_factory=dict)
     seconds: float = 0.0
+    compiling: float = 0.0
 
 
 Callback = Callable[[RoundEnd], "bool | None"]

@@ -71,6 +71,8 @@ class JobLimits(NamedTuple):
         Unfinished runs of one owner.
     idle_seconds : float
         A run that nobody has polled for so long stops.
+    away_seconds : float
+        The same of a run that gives way, once others wait.
     kept_seconds, kept_runs, kept_bytes : float, int, int
         An ended run is forgotten when nobody has polled it for so long, or when so many others, or results of so many
         bytes, have been polled since. What is stored on the Runs page stays.
@@ -84,6 +86,7 @@ class JobLimits(NamedTuple):
     memory: int
     waiting: int = 20
     idle_seconds: float = 600.0
+    away_seconds: float = 5.0
     kept_seconds: float = 3600.0
     kept_runs: int = 64
     kept_bytes: int = GIB

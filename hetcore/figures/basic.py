@@ -20,7 +20,7 @@ __all__ = [
 ]  # fmt: skip
 
 # The first four are of Okabe and Ito's; each has a contrast of 3 to a white and to a dark page (WCAG 2.2, 1.4.11).
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#6F55E8", "#4477AA", "#C2384F", "#7A6F00", "#717581", "#3A9E8E")
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#6F55E8", "#D200B4", "#8A6A50", "#4B90F5", "#D0213F", "#6B8E00")
 DASHES = ("solid", "dash", "dot", "dashdot", "longdash")
 MARKERS = ("circle", "square", "diamond", "triangle-up", "x")
 MOST_POINTS = 500

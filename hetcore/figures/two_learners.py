@@ -68,9 +68,7 @@ def curves(
 
 
 def _look(name: str, order: Sequence[str]) -> dict[str, str]:
-    """Return a look; the sixth and seventh colours are too near to the first and fourth on one figure."""
-    place = list(order).index(name) if name in order else len(order)
-    return style(place if place < 5 else place + 2)
+    return style(list(order).index(name) if name in order else len(order))
 
 
 def per_source(

@@ -1,6 +1,7 @@
 """The only package with numba: arrays in, arrays out."""
 
 from hetcore.kernels.cache import cache_folder, kernel
+from hetcore.kernels.parts import seconds_compiling
 from hetcore.kernels.warm import warm_up
 
-__all__ = ["cache_folder", "kernel", "warm_up"]
+__all__ = ["cache_folder", "kernel", "seconds_compiling", "warm_up"]

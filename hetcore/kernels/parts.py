@@ -9,6 +9,8 @@ language once and is optimised and made machine code of in its callers alone. Me
 from __future__ import annotations
 
 import gc
+import time
+from threading import Lock
 from typing import Any
 
 from numba.core import types
@@ -18,7 +20,36 @@ from numba.core.compiler_machinery import register_pass
 from numba.core.registry import CPUDispatcher
 from numba.core.typed_passes import NativeLowering
 
-__all__ = ["Kernel"]
+__all__ = ["Kernel", "seconds_compiling"]
+
+
+class _Stopwatch:
+    """Seconds during which at least one of what is begun goes on: nested, or on other threads, they count once."""
+
+    def __init__(self) -> None:
+        self._lock, self._going, self._since, self._seconds = Lock(), 0, 0.0, 0.0
+
+    def __enter__(self) -> None:
+        with self._lock:
+            self._since = self._since if self._going else time.perf_counter()
+            self._going += 1
+
+    def __exit__(self, *error: object) -> None:
+        with self._lock:
+            self._going -= 1
+            self._seconds += 0.0 if self._going else time.perf_counter() - self._since
+
+    def seconds(self) -> float:
+        with self._lock:
+            return self._seconds + (time.perf_counter() - self._since if self._going else 0.0)
+
+
+_COMPILING = _Stopwatch()
+
+
+def seconds_compiling() -> float:
+    """Return the seconds that this process has spent compiling kernels, or loading them from the cache."""
+    return _COMPILING.seconds()
 
 
 class _Code(JITCodeLibrary):
@@ -99,7 +130,8 @@ class Kernel(CPUDispatcher):
         collects = gc.isenabled()
         gc.disable()
         try:
-            return super().compile(sig)
+            with _COMPILING:
+                return super().compile(sig)
         finally:
             if collects:
                 gc.enable()

@@ -214,6 +214,8 @@ class Job:
         Sends an order to the process that has the run, once it has it.
     on_end : callable or None
         Wants the last status and the result.
+    gives_way : bool
+        Whether nobody asked for it, so that it ends where nobody watches it and others wait.
     """
 
     run_id: str
@@ -228,6 +230,7 @@ class Job:
     result: RunResult | None = None
     deliver: Callable[[str], None] | None = None
     on_end: Callable[[Status, RunResult | None], None] | None = None
+    gives_way: bool = False
     _orders: list[str] = field(default_factory=list)
     _since: float | None = None
     _seconds: float = 0.0
@@ -404,13 +407,21 @@ class Jobs:
 
     def stop_unwatched(self) -> list[Job]:
         """Stop the runs that nobody has watched for long; return those that ended by it."""
-        now, idle = self._clock(), self._limits.idle_seconds
-        # A run that is stopping already has been told; a second order would start a second grace period.
-        unwatched = [job for job in self._known.values() if job.state not in ENDED and not job.stopping]
-        unwatched = [job for job in unwatched if now - job.last_seen > idle]
+        idle = self._limits.idle_seconds
+        unwatched = self._unseen_for(idle)
         for job in unwatched:
             job.message = f"Nobody watched this run for {idle / 60:.0f} minutes, so it was stopped."
         return [job for job in unwatched if self.order(job, "stop")]
+
+    def make_way(self) -> list[Job]:
+        """Stop the runs that give way, where others wait and nobody watches them; return those that ended by it."""
+        unwatched = [job for job in self._unseen_for(self._limits.away_seconds) if job.gives_way]
+        return [job for job in unwatched if len(self.queue) and self.order(job, "stop")]
+
+    def _unseen_for(self, seconds: float) -> list[Job]:
+        # A run that is stopping already has been told; a second order would start a second grace period.
+        going = [job for job in self._known.values() if job.state not in ENDED and not job.stopping]
+        return [job for job in going if self._clock() - job.last_seen > seconds]
 
     def forget(self, job: Job) -> bool:
         """Forget a run, which ends if it goes on; return whether it ended by it, which a waiting one does."""

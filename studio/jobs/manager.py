@@ -118,6 +118,8 @@ class Manager:
         paused: bool = False,
         on_end: Callable[[Status, RunResult | None], None] | None = None,
         run_id: str = "",
+        *,
+        gives_way: bool = False,
     ) -> str:
         """Queue a task and return its run id.
 
@@ -133,6 +135,8 @@ class Manager:
             Called once with the last status and the result, to store the run, in a thread that must not touch a page.
         run_id : str
             An unguessable one, where the run has an id already.
+        gives_way : bool
+            Whether it began by itself: it is stopped where others wait and nobody watches it.
 
         Raises
         ------
@@ -141,10 +145,14 @@ class Manager:
         """
         if reason := memory.why_not(task, self.limits):
             raise ValueError(reason)
-        job = Job(run_id or secrets.token_urlsafe(16), owner, task, paused, self.clock(), on_end=on_end)
+        more = {"on_end": on_end, "gives_way": gives_way}
+        job = Job(run_id or secrets.token_urlsafe(16), owner, task, paused, self.clock(), **more)
         with self.changed:
             self._jobs.add(job)
+            ended = self._jobs.make_way()
             self.changed.notify_all()
+        for each in ended:
+            self._report_end(each)
         return job.run_id
 
     def restore(self, job: Job) -> None:
@@ -152,9 +160,9 @@ class Manager:
         with self.changed:
             self._jobs.know_again(job)
 
-    def run_task(self, path: str, kwargs: dict[str, Any], owner: str = "") -> str:
+    def run_task(self, path: str, kwargs: dict[str, Any], owner: str = "", gives_way: bool = False) -> str:
         """Queue a call of an allowed function, such as "module:function"; its value is `result(run_id).value`."""
-        return self.submit(FunctionTask(path, kwargs), owner)
+        return self.submit(FunctionTask(path, kwargs), owner, gives_way=gives_way)
 
     def status(self, run_id: str, owner: str | None = None, watch: bool = True) -> Status:
         """Return where a run stands, which counts as watching it unless `watch` is False.
@@ -238,7 +246,7 @@ class Manager:
     def sweep(self) -> None:
         """Stop runs that nobody watches and forget old ones; called every few seconds."""
         with self.changed:
-            ended = self._jobs.stop_unwatched()
+            ended = self._jobs.stop_unwatched() + self._jobs.make_way()
             self._jobs.forget_old()
             self.changed.notify_all()
         for job in ended:

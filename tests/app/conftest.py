@@ -24,7 +24,7 @@ class MadeUp:
         self.tasks: dict[str, dict] = {}
         self.state = "finished"
 
-    def run_task(self, path, kwargs, owner=""):
+    def run_task(self, path, kwargs, owner="", gives_way=False):
         """Note what is asked for."""
         self.tasks[f"run {len(self.tasks)}"] = kwargs
         return f"run {len(self.tasks) - 1}"

@@ -76,6 +76,14 @@ def test_what_was_run_is_evaluated(page, tmp_path, wrong, verdict):
     assert ("**Why.**" in _words(page)) is wrong
 
 
+@pytest.mark.parametrize(("most", "heading"), [(14, "Holds so far"), (16, "Holds")])
+def test_a_verdict_on_some_of_the_fits_is_named_as_one(page, tmp_path, most, heading):
+    _fill(tmp_path, most=most)
+    page.query_params["part"] = "gbc-figure-3"
+    page.run()
+    assert not page.exception and page.subheader[0].value.endswith(f" {heading}")
+
+
 def test_a_run_that_is_not_done_has_no_verdict_yet(page, tmp_path):
     _fill(tmp_path, most=3)
     page.query_params["part"] = "gbc-figure-3"

@@ -88,6 +88,37 @@ def test_back_takes_back_after_a_reload_what_was_moved_before_it(studio_url, pag
     expect(moved).to_contain_text("0.30")
 
 
+@pytest.mark.parametrize("link", ["Consensus?data=planted&l0=0.5", "Playground", "Noise"])
+def test_one_step_back_leaves_a_link_that_was_opened_cold(studio_url, page, link):
+    page.goto(f"{studio_url}/Runs")
+    idle(page)
+    page.goto(f"{studio_url}/{link}")
+    idle(page)
+    page.wait_for_function("location.search.length > 30 && window.studioSteps")
+    page.wait_for_timeout(500)  # for what is still written
+    written = page.url
+    page.go_back()
+    expect(page).to_have_url(f"{studio_url}/Runs")
+    page.go_forward()
+    page.wait_for_function("url => location.href === url", arg=written)
+    expect(page.get_by_role("heading", level=1)).to_have_text(link.partition("?")[0])
+
+
+def test_movements_of_a_slider_are_one_step_back_and_those_of_another_are_the_next(studio_url, page):
+    page.goto(f"{studio_url}/Playground")
+    # until then a key may be pressed on a slider that is drawn once more
+    expect(page.locator(".st-key-plane_state")).to_contain_text("Shade", timeout=60_000)
+    for name, value in (("λ0", "l0=0.4"), ("λ0", "l0=0.5"), ("λ0", "l0=0.6"), ("λ1", "l1=0.4")):
+        page.get_by_test_id("stSlider").filter(has_text=name).get_by_role("slider").press("ArrowRight")
+        page.wait_for_function(f"location.search.includes('plane_{value}')")
+        idle(page)
+    page.wait_for_timeout(2_500)  # an address that comes sooner may be a late word of the browser
+    for name in ("λ1", "λ0"):
+        page.go_back()
+        expect(page.get_by_test_id("stSlider").filter(has_text=name)).to_contain_text("0.30")
+        idle(page)
+
+
 def test_a_chart_is_in_view_on_a_phone_its_controls_follow_and_its_toolbar_is_asked_for(studio_url, page):
     page.set_viewport_size({"width": 400, "height": 800})
     page.goto(f"{studio_url}/Consensus?data=planted")
@@ -168,6 +199,8 @@ def test_a_page_that_presents_what_is_not_there_says_so_and_shows_all(studio_url
     page.goto(f"{studio_url}/Consensus?data=planted&present=nonsense")
     expect(page.get_by_role("alert").filter(has_text="Not on this page now: nonsense.")).to_be_visible()
     expect(page.get_by_test_id("stSlider").filter(has_text="λ0")).to_be_visible()
+    idle(page)
+    page.wait_for_function("location.search.includes('l0=') && window.studioSteps")  # no step is under way
     page.goto(f"{studio_url}/Consensus?data=planted&present=known,nonsense")
     expect(page.get_by_text("Not on this page now: nonsense.")).to_be_visible()
     expect(page.get_by_test_id("stSlider").filter(has_text="Labels known")).to_be_visible()

@@ -58,6 +58,14 @@ def test_rows_without_a_mistake_are_found_at_once():
     assert np.allclose(chance["y"], [0, 0.25, 0.5, 0.75, 1])
 
 
+def test_the_legend_of_what_is_found_stays_off_the_curves():
+    figure = figures.found([True, True, False, False], 0.5)
+    top = figure["layout"]["yaxis"]["range"][1]
+    assert figure["layout"]["legend"]["y"] * top > 1.03 and figure["layout"]["legend"]["yanchor"] == "bottom"
+    # one line at 400 pixels: Plotly gives each entry the room of the longest
+    assert max(len(trace["name"]) for trace in figure["data"]) <= 12
+
+
 def test_a_histogram_tells_shares_of_each_group_over_the_same_bins():
     a, b = figures.histograms({"a": [0.0, 0.0, 1.0], "b": [1.0]}, *TITLES, bins=2)["data"]
     assert np.allclose(a["y"], [2 / 3, 1 / 3]) and np.allclose(b["y"], [0, 1]) and np.allclose(a["x"], b["x"])

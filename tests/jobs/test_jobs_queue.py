@@ -142,6 +142,33 @@ def test_a_run_that_nobody_watches_stops(single):
     assert studio.result(watched).stopped
 
 
+def test_a_run_that_began_by_itself_gives_way_once_nobody_watches_it_and_others_wait(single):
+    clock = Clock()
+    studio = single(clock)
+    left, seen = (studio.submit(task("EndlessRegressor"), "anna", gives_way=True) for _ in range(2))
+    until(studio, left, lambda status: status.rounds > 0)
+    clock.now += LIMITS.away_seconds + 1
+    studio.status(seen)
+    waits = studio.submit(task(), "ben")
+    with studio.changed:
+        assert studio.changed.wait_for(lambda: not studio.status(left, watch=False).active, PATIENCE)
+    assert studio.status(seen).active
+    clock.now += LIMITS.away_seconds + 1
+    studio.sweep()
+    assert ended(studio, waits).state == "finished" and not studio.status(seen).active
+
+
+def test_a_run_that_was_asked_for_goes_on_unwatched_though_others_wait(single):
+    clock = Clock()
+    studio = single(clock)
+    asked = studio.submit(task("EndlessRegressor"), "anna")
+    until(studio, asked, lambda status: status.rounds > 0)
+    clock.now += LIMITS.away_seconds + 1
+    studio.submit(task(), "ben")
+    studio.sweep()
+    assert studio.status(asked).active and not studio.status(asked).stopping
+
+
 def test_old_runs_are_forgotten(single):
     clock = Clock()
     studio = single(clock, kept_seconds=100.0, kept_runs=2)

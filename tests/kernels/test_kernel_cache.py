@@ -2,12 +2,14 @@
 
 import importlib.util
 import logging
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from numba.core.errors import TypingError
 
-from hetcore.kernels import cache, kernel, warm_up
+from hetcore.base import boost
+from hetcore.kernels import cache, kernel, parts, warm_up
 
 SOURCE = """
 from hetcore.kernels.cache import kernel
@@ -188,3 +190,20 @@ def test_kernels_import_one_another_in_the_form_that_the_cache_reads():
         if path.name not in ("__init__.py", "warm.py"):
             text = path.read_text()
             assert "import hetcore" not in text and "from hetcore.kernels import" not in text, path.name
+
+
+def test_what_a_round_compiles_is_in_its_event_once(folder, fresh, monkeypatch):
+    double, events = fresh(), []
+    state = SimpleNamespace(round=lambda: double(2.0) and None)
+    model = SimpleNamespace(n_iterations=2, _view=lambda state: {"losses": {}}, _finish=lambda state: None)
+    boost(model, lambda: state, [events.append])
+    first, second = events
+    assert 0 < first.compiling == second.compiling <= first.seconds <= second.seconds
+    boost(model, lambda: state, [events.append])
+    assert events[-1].compiling == 0
+    now = iter(range(9))
+    monkeypatch.setattr("time.perf_counter", lambda: next(now))
+    watch = parts._Stopwatch()
+    with watch, watch:
+        assert watch.seconds() == 1
+    assert watch.seconds() == 2

@@ -87,3 +87,8 @@ def test_a_training_came_to_what_the_round_its_model_predicts_by_came_to():
     assert training.outcome(Setting("MGBClassifier", {}, []), rounds).value == 0.2
     assert training.outcome(Setting("MGBClassifier", {}, []), rounds, {"held_out": 0.25}).value == 0.25
     assert training.outcome(Setting("MGBClassifier", {}, []), rounds[:2]).value == 0.2
+
+
+def test_what_was_compiled_is_not_foreseen_again():
+    compiled = RoundEnd("toy", 0, 1, {}, seconds=39.8, compiling=38.8)
+    assert training.seconds_of([compiled], 1) == pytest.approx(1.0)

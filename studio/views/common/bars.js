@@ -2,10 +2,13 @@
 
 const BAR = 26, NAMES = 0.38;  // pixels for a name in letters of twelve, and the most of the width that names take
 
-const SHADES = { "/": 0.65, x: 0.4, ".": 0.25 };  // of bars of one colour, by the pattern that Plotly draws
+const SHADES = { "/": 70, x: 45, ".": 25 };  // per cent of the colour in bars of one colour, by Plotly's pattern
 
-// With an edge of the whole colour, which stands out from a dark page too.
-const shaded = (fill, marker) => ({ fill, stroke: fill, "fill-opacity": SHADES[marker?.pattern?.shape] ?? 1 });
+// Towards the colour of words: a shade stands out from a light and from a dark page more than the colour itself.
+function shaded(colour, marker) {
+  const share = SHADES[marker?.pattern?.shape] ?? 100;
+  return { style: `fill: color-mix(in srgb, ${colour} ${share}%, currentColor)`, stroke: colour };
+}
 
 class Bars {
   constructor() {

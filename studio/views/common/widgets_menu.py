@@ -27,26 +27,52 @@ function remember(event) {
   const pressed = starts.find(([name]) => event.target.closest(`.st-key-${name}`));
   window.studioPressed = pressed ? `st-key-${pressed[1]}` : null;
 }
+const RUNS = ["run", "before", "labels"];  // what a training that ended, or began, changes beside a control
+// What two addresses say otherwise, but for how one looks at what there is.
+function differing(one, other) {
+  const [a, b] = [one, other].map(url => new URL(url, location).searchParams);
+  return [...new Set([...a.keys(), ...b.keys()])].filter(name => !VIEW.includes(name) && a.get(name) !== b.get(name));
+}
 // What a page writes to its address before anything was moved is no step: to go back would open the page once more.
 function watchSteps() {
-  const steps = { moved: false }, push = history.pushState;
+  const steps = { moved: false, slider: false, name: "" }, push = history.pushState;
   // Who presses a link leaves, and what the page still writes is no step either.
-  const moved = event => { steps.moved = !event.target.closest?.("a[href]"); };
+  const moved = ({ target }) => {
+    steps.moved = !target.closest?.("a[href]");
+    steps.slider = Boolean(target.closest?.("[data-testid='stSlider']"));
+  };
   document.addEventListener("pointerdown", moved, true);
   document.addEventListener("keydown", moved, true);
-  addEventListener("popstate", () => { steps.moved = false; });
-  const told = url => {  // without how one looks at what there is
-    const { pathname, searchParams } = new URL(url, location);
-    VIEW.forEach(name => searchParams.delete(name));
-    return `${pathname}?${[...searchParams].sort()}`;
+  addEventListener("popstate", () => { Object.assign(steps, { moved: false, name: "" }); });
+  // Further movements of the slider that made the step before, unless a training ended between them.
+  const further = names => {
+    const others = names.filter(name => !RUNS.includes(name)), before = steps.name;
+    steps.name = steps.slider && others.length === 1 ? others[0] : "";
+    return steps.name && steps.name === before && names.every(name => name === before || name === "run");
   };
   history.pushState = function (state, title, url) {
     const same = url && new URL(url, location).pathname === location.pathname;
-    if (!same) steps.moved = false;
-    const step = !same || (steps.moved && told(url) !== told(location));
+    if (!same) Object.assign(steps, { moved: false, name: "" });
+    const names = same && steps.moved ? differing(url, location) : [];
+    const step = !same || (names.length && !further(names));
     return (step ? push : history.replaceState).call(this, state, title, url);
   };
+  mergeOpening();
   return steps;
+}
+// On a page opened cold the address is written before this is there: back to the entry that was opened, with what it is
+// now, unseen by Streamlit.
+function mergeOpening() {
+  const opened = performance.getEntriesByType("navigation")[0]?.name ?? location.href, { href } = location;
+  if (new URL(opened).pathname !== location.pathname || !differing(opened, href).length) return;
+  const before = window.navigation?.entries().slice(0, navigation.currentEntry.index).reverse();
+  const back = before ? 1 + before.findIndex(({ url }) => url === opened) : 1;
+  if (!back) return;
+  addEventListener("popstate", event => {
+    event.stopImmediatePropagation();
+    history.replaceState(event.state, "", href);
+  }, { capture: true, once: true });
+  history.go(-back);
 }
 window.studioSteps ??= watchSteps();
 export default function (component) {

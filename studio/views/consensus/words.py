@@ -40,11 +40,11 @@ HIDING = ("labels", "hide_labels", "forget_labels")
 OF_TABLE, OF_GRAPH = ("table ", "labels near in "), "labels of "
 """What the names of views of one table, and of one graph's labels, begin with."""
 PATTERNS = ("", "/", "x", ".")
-"""Of bars of one colour, which are drawn paler one after the other."""
-JOINED = ("#6B7785", "#9A8420", "#A0522D", "#66822F", "#96669A", "#2F8F8D")
+"""Of bars of one colour, of which each shade has less."""
+JOINED = ("#6B7785", "#9A8420", "#B0603A", "#66822F", "#96669A", "#2F8F8D")
 """Of views that join: no source has these, however many there are."""
 MORE = "#8A8F98"
-"""Of the rest in one, drawn paler."""
+"""Of the rest in one."""
 
 
 class Look(NamedTuple):

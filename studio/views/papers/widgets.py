@@ -70,8 +70,8 @@ def verdict(outcome: Outcome) -> None:
         if word == NOT_RUN:
             _none_yet(outcome)
             return
-        st.subheader(f"{ICONS[word]} {WORDS[word]}", help=RULE)
         left = outcome.cells.height < outcome.total
+        st.subheader(f"{ICONS[word]} {WORDS[word]}{' so far' * left}", help=RULE)
         partly = f" · {outcome.cells.height} of {outcome.total} fits so far" if left else ""
         st.caption(f"Mean paired differences ± standard error, over places: a data set and a setting{partly}.")
         for each in outcome.claims:

@@ -99,7 +99,7 @@ def _start(state: dict[str, Any], wanted: Knobs, owner: str) -> None:
     if status is not None:
         jobs.manager().stop(state["run"], owner)
     try:
-        state["run"] = jobs.manager().run_task(plane.TASK, {"knobs": tuple(wanted)}, owner)
+        state["run"] = jobs.manager().run_task(plane.TASK, {"knobs": tuple(wanted)}, owner, gives_way=True)
     except ValueError as error:
         st.error(escape(error))
         state["run"] = ""
