@@ -88,22 +88,6 @@ def test_back_takes_back_after_a_reload_what_was_moved_before_it(studio_url, pag
     expect(moved).to_contain_text("0.30")
 
 
-@pytest.mark.parametrize("link", ["Consensus?data=planted&l0=0.5", "Playground", "Noise"])
-def test_one_step_back_leaves_a_link_that_was_opened_cold(studio_url, page, link):
-    page.goto(f"{studio_url}/Runs")
-    idle(page)
-    page.goto(f"{studio_url}/{link}")
-    idle(page)
-    page.wait_for_function("location.search.length > 30 && window.studioSteps")
-    page.wait_for_timeout(500)  # for what is still written
-    written = page.url
-    page.go_back()
-    expect(page).to_have_url(f"{studio_url}/Runs")
-    page.go_forward()
-    page.wait_for_function("url => location.href === url", arg=written)
-    expect(page.get_by_role("heading", level=1)).to_have_text(link.partition("?")[0])
-
-
 def test_movements_of_a_slider_are_one_step_back_and_those_of_another_are_the_next(studio_url, page):
     page.goto(f"{studio_url}/Playground")
     # until then a key may be pressed on a slider that is drawn once more

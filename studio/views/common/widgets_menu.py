@@ -57,22 +57,7 @@ function watchSteps() {
     const step = !same || (names.length && !further(names));
     return (step ? push : history.replaceState).call(this, state, title, url);
   };
-  mergeOpening();
   return steps;
-}
-// On a page opened cold the address is written before this is there: back to the entry that was opened, with what it is
-// now, unseen by Streamlit.
-function mergeOpening() {
-  const opened = performance.getEntriesByType("navigation")[0]?.name ?? location.href, { href } = location;
-  if (new URL(opened).pathname !== location.pathname || !differing(opened, href).length) return;
-  const before = window.navigation?.entries().slice(0, navigation.currentEntry.index).reverse();
-  const back = before ? 1 + before.findIndex(({ url }) => url === opened) : 1;
-  if (!back) return;
-  addEventListener("popstate", event => {
-    event.stopImmediatePropagation();
-    history.replaceState(event.state, "", href);
-  }, { capture: true, once: true });
-  history.go(-back);
 }
 window.studioSteps ??= watchSteps();
 export default function (component) {
