@@ -121,7 +121,7 @@ def controls(data: HetData, title: str) -> dict[str, Any]:
         depth = _sized(hc.MGBClassifier.max_depth, "levels", usual)
     params = {"n_iterations": stages, "max_depth": depth} | _trees(data, printed, usual) | _direction(data, graphs)
     with st.expander("More parameters"):
-        params |= _more(data, printed)
+        params |= _more(data, printed, usual)
         key = held("split", 0, Limits(0, 9999), label="Seed")
         seed = int(st.number_input("Seed", 0, 9999, key=key, help="Of the split and of training."))
     params |= {"random_state": seed} | ({"as_printed": True} if printed else {})
@@ -166,10 +166,10 @@ def _trees(data: HetData, printed: bool, usual: dict[str, Any]) -> dict[str, Any
     return {"learning_rate": rate, "leaf": leaf or "mean"}
 
 
-def _more(data: HetData, printed: bool) -> dict[str, Any]:
+def _more(data: HetData, printed: bool, usual: dict[str, Any]) -> dict[str, Any]:
     params: dict[str, Any] = {}
     if not printed:
-        params["first_trees"] = _sized(hc.MGBClassifier.first_trees, "first", data)
+        params["first_trees"] = _sized(hc.MGBClassifier.first_trees, "first", usual)
         params["trees_per_stage"] = parameter_slider(hc.MGBClassifier.trees_per_stage, "trees")
         params["summary"] = st.selectbox(
             "Neighbours by their",
