@@ -113,10 +113,13 @@ def log_loss(y_true: ArrayLike, probabilities: ArrayLike, classes: ArrayLike) ->
     Raises
     ------
     DataError
-        If shapes do not fit or no target is known.
+        If shapes do not fit, no target is known or a probability is outside [0, 1].
     """
     true, probabilities = _known_rows(y_true, probabilities, wide=True)
     true, classes = _alike(true, _column(classes))
+    # a sum of float32 may lie beyond 1 by its rounding
+    if (strange := probabilities[~((probabilities >= 0) & (probabilities <= 1 + 1e-6))]).size:
+        raise DataError(f"probabilities holds {strange[0]:g}, outside [0, 1]: give shares, as predict_proba does.")
     if probabilities.shape[1:] != classes.shape:
         raise DataError(
             f"probabilities has shape {probabilities.shape} for {len(classes)} classes: give one column each."

@@ -146,6 +146,8 @@ def test_the_band_holds_noise_and_not_a_planted_pattern():
         (lambda: metrics.rmse([1.0], [1.0, 2.0]), "same length"),
         (lambda: metrics.rmse([np.nan], [1.0]), "at least one"),
         (lambda: metrics.log_loss(["a"], [[0.5, 0.5]], ["a"]), "one column each"),
+        (lambda: metrics.log_loss(["a"], [[5, -4]], ["a", "b"]), "holds 5, outside"),
+        (lambda: metrics.log_loss(["a"], [[np.nan, 0.5]], ["a", "b"]), "holds nan, outside"),
         (lambda: metrics.gaussian_nll([1.0], [1.0], [0.0]), "must be positive"),
         (lambda: metrics.morans_i([1.0], graph_of((0, 1), n=2)), "one value a node"),
     ],

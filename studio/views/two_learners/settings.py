@@ -30,7 +30,9 @@ __all__ = [
 FIRST, SECOND = "Together", "Together, 2nd order"
 FEATURES, BRANCHES = "BFV + network", "Two branches"
 ORDER_OF = {FIRST: 1, SECOND: 2}
-LEARNERS = {"tree": "Trees", "linear": "Linear", "network": "Network", "cnn": "CNN"}
+LEARNERS = {
+    "tree": "Trees", "linear": "Linear", "network": "Network", "random_features": "Random features", "cnn": "CNN"
+}  # fmt: skip
 """Kinds of learners in words."""
 EXAMPLES = ("digits_table_and_pixels", "two_modalities")
 """Data sets that show the page best; both are always there."""
