@@ -135,6 +135,8 @@ MATRIX = {
     "biased MF": lambda fraction: hc.MatrixFactorization(n_iterations=22, **WHOLE),
     "HMF, stopped by a validation part": lambda fraction: hc.HMF(**FIXED, random_state=0),
     "biased MF, stopped by a validation part": lambda fraction: hc.MatrixFactorization(**FIXED, random_state=0),
+    "HMF, cross-validated": lambda fraction: hc.HMF(random_state=0),
+    "biased MF, cross-validated": lambda fraction: hc.MatrixFactorization(random_state=0),
     "HMF, as printed": lambda fraction: Chosen(hc.HMF, **PRINTED["HMF"]),
     "biased MF, as printed": lambda fraction: Chosen(hc.MatrixFactorization, together=True, **PRINTED["biased MF"]),
     "Surprise SVD": lambda fraction: Surprise(),

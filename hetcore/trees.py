@@ -21,7 +21,9 @@ from hetcore.kernels.layout import MISSING_BIN, NODE_DTYPE, TreeParams
 from hetcore.kernels.medians import leaf_medians
 from hetcore.kernels.predictor import add_leaf_values, find_leaves
 
-__all__ = ["NODE_DTYPE", "BinMapper", "Forest", "Tree", "TreeParams", "grow", "set_leaf_medians"]
+__all__ = ["MANY_LABELS", "NODE_DTYPE", "BinMapper", "Forest", "Tree", "TreeParams", "grow", "set_leaf_medians"]
+
+MANY_LABELS = 5_000  # from which on deeper trees pay
 
 
 class Tree:

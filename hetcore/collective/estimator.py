@@ -27,10 +27,10 @@ from hetcore.kernels.layout import MISSING_BIN
 from hetcore.parameters import Interval, OneOf, Whole
 from hetcore.schema import Part, Value
 from hetcore.targets import Problem, Scale
+from hetcore.trees import MANY_LABELS
 
 __all__ = ["FEATURES", "Classifies", "Collective", "sizes"]
 
-MANY = 5_000  # labels, from which trees are deeper
 FEATURES = ("rf1", "rf2", "rf3", "rf4")
 # What a class has no parameter for.
 OTHERWISE = {
@@ -48,7 +48,7 @@ def sizes(n_outputs: int, n_labels: int = 0) -> dict[str, Any]:
 
     The more classes, the dearer a tree; the more labels, the more it can learn.
     """
-    several, many = n_outputs > SEVERAL, n_labels >= MANY
+    several, many = n_outputs > SEVERAL, n_labels >= MANY_LABELS
     rate = 0.15 if several else 0.1 if many else 0.05
     shape = {"max_depth": 7 if many else 4, "column_sample": 1.0 if many else 0.5}
     return {"first_trees": 75 if several else 400, "learning_rate": rate} | shape

@@ -53,6 +53,7 @@ from hetcore.numerics import narrowed
 from hetcore.parameters import Domain
 from hetcore.schema import TEXTS, Array, Part, Parts, Stored, Value
 from hetcore.targets import Problem
+from hetcore.trees import MANY_LABELS
 
 __all__ = [
     "ALL_GRAPHS", "TREES", "ViewColumns", "enough_lack", "fitted_views", "views", "views_apart",
@@ -67,7 +68,6 @@ FEWER = "components "  # before the name of the columns that are averages of the
 MOST_UNSEEN = 2_000  # rows that members learn from, all together, up to which their folds' labels are hidden there
 MOST_UNSEEN_OF_CATEGORIES = 20_000  # the same of numbers, where a graph links rows of one category
 MOST_UNSEEN_BY_CATEGORY = 200_000  # the same of labels by category
-ENOUGH_FOR_DEEP = 5_000  # labelled rows from which deep trees look too
 COUNTS = 3  # last columns of neighbours' labels: how many there are
 SEEN_LACKING = 5  # labelled rows without a table or link, or one in 20, from which a view of several may lack it
 
@@ -128,7 +128,7 @@ class ViewColumns(Stored):
         near = () if apart or "linear" not in learners else NearestRows.tables_of(data, labels)
         self.near = NearestRows.of(data.id_series, _columns_of(near, tables), labels) if near else None
         self.by_category = None if apart else CategoryLabels.of(data, labels)
-        few = labels.known.sum() < ENOUGH_FOR_DEEP
+        few = labels.known.sum() < MANY_LABELS
         may = {each for each in learners if not (few and each == "deep trees")}
         self.views = [view for view in self._all_views() if view.learner in may and not (apart and view.joins)]
         if not labels.of_classes and not apart and set(learners) == set(LEARNERS):

@@ -78,7 +78,7 @@ def test_a_shown_label_of_a_class_that_the_model_does_not_know_is_refused():
 
 
 def test_trees_of_many_labels_are_deeper_and_see_all_columns(monkeypatch):
-    monkeypatch.setattr("hetcore.collective.estimator.MANY", 100)
+    monkeypatch.setattr("hetcore.collective.estimator.MANY_LABELS", 100)
     seen, drawn = [], Grower.drawn
     monkeypatch.setattr(Grower, "drawn", lambda self, *given: seen.append(self) or drawn(self, *given))
     data = planted_classes(2)
