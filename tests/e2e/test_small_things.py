@@ -187,8 +187,10 @@ def test_a_page_that_presents_what_is_not_there_says_so_and_shows_all(studio_url
     expect(page.get_by_test_id("stSlider").filter(has_text="Labels known")).to_be_visible()
     expect(page.get_by_test_id("stSlider").filter(has_text="λ0")).to_be_hidden()
     page.get_by_role("button", name="Show all controls").click()
-    idle(page)  # until then what was drawn before may stand beside it
-    expect(page.get_by_test_id("stSlider").filter(has_text="λ0")).to_be_visible()
+    expect(page.get_by_role("button", name="Show all controls")).to_have_count(0)
+    slider = page.get_by_test_id("stSlider").filter(has_text="λ0")
+    expect(slider).to_have_count(1)  # until then what was drawn before stands beside it
+    expect(slider).to_be_visible()
 
 
 def test_a_card_of_an_example_is_pressed_on_its_picture(studio_url, page):
