@@ -14,7 +14,15 @@ from studio.jobs.job import Setting
 from studio.views.common import training, widgets_downloads
 from studio.views.common.widgets import escape, frame, panes
 from studio.views.common.widgets_chance import over_seeds
-from studio.views.common.widgets_controls import Limits, held, labels_known, multiselect, parameter_slider, slider
+from studio.views.common.widgets_controls import (
+    Limits,
+    chosen_or_slider,
+    held,
+    labels_known,
+    multiselect,
+    parameter_slider,
+    slider,
+)
 from studio.views.common.widgets_pins import pin_of
 from studio.views.common.widgets_tabs import tabs
 from studio.views.common.widgets_training import LiveTrainings
@@ -60,16 +68,9 @@ def controls() -> Setting:
 def weight(parameter: Any, key: str, symbol: str, printed: bool) -> float | str:
     """Draw a λ: chosen out of fold, or by a slider."""
     words = f"{symbol} that has the lowest out-of-fold loss; off gives it a slider."
-    # A slider needs a number to begin at, and a default that is chosen out of fold has none.
-    auto = parameter.default == "auto"
-    name = f"{symbol} chosen out of fold"
-    # One element, whatever is in it: what is below keeps its place, and an opened expander stays open.
-    with st.container():
-        if st.toggle(name, key=held(f"{key}auto", auto, label=name), help=words):
-            if printed:
-                st.caption(f"As printed no loss is out of fold: {symbol} is {PRINTED_AUTO}.")
-            return "auto"
-        return parameter_slider(parameter, key, 0.3 if auto else None)
+    note = f"As printed no loss is out of fold: {symbol} is {PRINTED_AUTO}." if printed else ""
+    start = 0.3 if parameter.default == "auto" else None
+    return chosen_or_slider(parameter, key, f"{symbol} chosen out of fold", words, start=start, note=note)
 
 
 def parts(known: widgets_by_path.Names, noisy: bool) -> tuple[list[str], list[str], tuple[str, float] | None]:

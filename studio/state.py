@@ -57,6 +57,8 @@ RENAMED = {
     "spoilt_share": ("corrupted_share",),
 }
 """In addresses of before: controls that have other names now."""
+SWITCHED = ("matrix_factors", "matrix_rate", "matrix_penalty")
+"""Sliders that stand behind a switch now, which addresses of before do not tell: it was off."""
 SHOWN = ("data", "run", "before", "labels", "curve", "present", *VIEW)
 """In an address beside the controls: the example in use, trainings shown and those before, how one looks at them."""
 MOST_BYTES = 64 * 1024
@@ -86,7 +88,8 @@ class Limits:
 def of_today(given: Mapping[str, str]) -> dict[str, str]:
     """Return what an address says, controls by the names that they have now."""
     renamed = {name: value for old, value in given.items() for name in RENAMED.get(old, ())}
-    return renamed | {name: value for name, value in given.items() if name not in RENAMED}
+    switches = {f"{name}auto": "0" for name in SWITCHED if name in given}
+    return renamed | switches | {name: value for name, value in given.items() if name not in RENAMED}
 
 
 def encode(value: Any) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import replace
 from typing import Any
 
@@ -91,7 +91,8 @@ class Factorization(RegressorScore, Estimator):
         A `RoundEnd` has losses "train", "left_out" (the validation part, when there is one) and "held_out" (the
         eval_set): mean negative log-likelihood per entry where a deviation is learned, half the mean squared error
         where not. Its detail: "metric_name" = "RMSE"; "metric" = {"train", "left_out", "held_out"}; "sigma" =
-        {"mean"}, the root of the harmonic mean of the variance over the training entries, in the unit of y.
+        {"mean"}, the root of the harmonic mean of the variance over the training entries, in the unit of y; "choices",
+        where parameters were chosen by cross-validation, is their values by name.
         Training errors are those that each entry had before its step. Where parameters were chosen by cross-validation
         (see `n_factors`) nothing is left out of the rounds, which go to the best epoch. Where the fit that trusts all
         entries alike is kept (see the module of `HMF`), rounds, `history_` and `best_iteration_` are still of the one
@@ -114,7 +115,7 @@ class Factorization(RegressorScore, Estimator):
 
     def _start(self, problem: tuple[Entries, dict[str, Entries]], epoch: Any = in_turn) -> FactorState:
         params, errors = self._params(), None
-        if "left_out" not in problem[1] and self._chooses(len(problem[0])):
+        if self._chose(*problem):
             found = cross_validated(params, self._free, self._book, problem[0])
             params, errors = found.params, found.errors
         self.n_factors_, self.learning_rate_, self.regularisation_ = (params[name] for name in PATH)
@@ -129,6 +130,11 @@ class Factorization(RegressorScore, Estimator):
         """Whether parameters are chosen by cross-validation, with n entries."""
         chooses = bool(self._free) and self._n_modes == 2 and not self.as_printed
         return chooses and self.validation_fraction > 0 and FEWEST <= n <= MOST
+
+    def _chose(self, train: Entries, scored: Collection[str]) -> bool:
+        """Whether parameters are chosen by cross-validation, of the entries trained on and the parts scored by."""
+        # without a validation part: of more entries one is left out, and fewer are trained on
+        return "left_out" not in scored and self._chooses(len(train))
 
     def _params(self) -> dict[str, Any]:
         params = NO_DEVIATION | self.get_params(deep=False)
@@ -148,6 +154,8 @@ class Factorization(RegressorScore, Estimator):
     def _view(self, state: FactorState) -> dict[str, Any]:
         sigma = {"mean": float(np.sqrt(state.mean_variance)) * state.scale if state.has_deviation else None}
         detail = {"metric_name": "RMSE", "metric": dict(state.metric), "sigma": sigma}
+        if self._chose(state.train, state.losses):
+            detail["choices"] = {name: state.params[name] for name in FIXED if name in self._free}
         return {"losses": dict(state.losses), "detail": detail}
 
     def _finish(self, state: FactorState) -> None:

@@ -10,6 +10,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from hetcore.factorization.choice import FIXED
 from studio.runs.run import Run
 from studio.runs.table import example_of
 from studio.views.transfer.domains import ALL, METHODS, NONE
@@ -238,6 +239,9 @@ def _noise(run: Run, own: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         values = {f"{name}_{kind}" if name in SIZES else name: value for name, value in values.items()}
         values |= {f"weighting_{kind}": params.get("weighting"), f"noise_columns_{kind}": share}
     if mode == "Matrix":
+        # A switch says "auto", not the slider, also of a run from before there was a switch.
+        values = {name: value for name, value in values.items() if value != "auto"}
+        values |= {f"matrix_{FACTORS[name]}auto": params.get(name, "auto") == "auto" for name in FIXED}
         values |= dict(zip(("matrix_users", "matrix_items"), run.settings.get("form", {}).get("columns", ())))
     values |= {"flipped": 0, f"{key}_disturbed": 0}
     for operation in own:

@@ -127,6 +127,15 @@ def test_ratings_show_who_strays():
     assert {"item", "rows", "deviation", "held-out RMSE"} in tables
 
 
+def test_factors_of_ratings_are_chosen_and_the_choice_is_reported():
+    page = opened("planted_ratings", "Matrix", matrix_epochs=5, matrix_rateauto=False, matrix_penaltyauto=False)
+    assert page.toggle(key="matrix_factorsauto").value and not [s for s in page.slider if s.key == "matrix_factors"]
+    assert page.slider(key="matrix_rate").value == 0.07 and page.slider(key="matrix_penalty").value == 0.095
+    page = trained(page, "Matrix")
+    assert page.session_state["live Noise Matrix"].settings["MF"].params["n_factors"] == "auto"
+    assert "Chosen by cross-validation: HMF Factors D = " in words(page).replace("\\", "")
+
+
 def test_a_sensor_is_filled_in_over_time():
     page = trained(opened("planted_sensors", "Tensor", tensor_epochs=20), "Tensor")
     assert next(box.value for box in page.selectbox if box.label == "Time") == "time"

@@ -400,6 +400,8 @@ def test_of_few_entries_rank_and_penalty_are_chosen_by_cross_validation(cls):
     assert 2 <= model.n_factors_ <= 5 and model.factors_[0].shape == (40, model.n_factors_)
     assert model.regularisation_ < GIVEN["regularisation"] and model.learning_rate_ > GIVEN["learning_rate"]
     assert {name: getattr(fixed, f"{name}_") for name in GIVEN} == GIVEN
+    assert {name: model.history_[f"choice:{name}"][-1] for name in GIVEN} == {n: getattr(model, f"{n}_") for n in GIVEN}
+    assert not [name for name in fixed.history_.columns if name.startswith("choice:")]
     scores = (y[800:] - model.predict(X[800:])) / model.predict(X[800:], return_std=True)[1]
     assert 0.85 < np.sqrt(np.mean(scores**2)) < 1.15
 

@@ -283,6 +283,37 @@ def test_a_run_is_opened_again_with_its_controls(example, mode, codes, expected)
     assert values["mode"] == mode and values[f"{mode.lower()}_known"] == 60
 
 
+def test_a_matrix_is_opened_again_with_what_was_chosen_and_what_was_given():
+    params = {"n_factors": "auto", "learning_rate": 0.3, "regularisation": "auto", "random_state": 0}
+    setting = noise.settings("Matrix", datasets.load("planted_ratings"), params, [], ("user", "item"))["HMF"]
+    values = reopening.controls(training.run_of("Noise", setting, {"example": "planted_ratings"}, "", "me"), "", [], [])
+    switches = {"matrix_factorsauto": True, "matrix_rateauto": False, "matrix_penaltyauto": True}
+    assert switches.items() <= values.items() and values["matrix_rate"] == 0.3
+    assert not {"matrix_factors", "matrix_penalty"} & set(values)
+
+
+def test_what_auto_became_is_reported_for_both_or_why_nothing_is_chosen():
+    params = {"n_factors": "auto", "learning_rate": 0.3, "regularisation": "auto", "as_printed": False}
+    both = noise.settings("Matrix", datasets.load("planted_ratings"), params, [], ("user", "item"))
+    chosen = {"HMF": {"n_factors": 3, "regularisation": 0.02}, "MF": {"n_factors": 0, "regularisation": 0.1}}
+
+    def events(choices):
+        return {label: [RoundEnd("", 0, 1, {}, detail=choices[label])] for label in both}
+
+    text = noise.chosen(both, events({label: {"choices": numbers} for label, numbers in chosen.items()}))
+    assert text == (
+        "Chosen by cross-validation: HMF Factors D = 3, Penalty λ = 0.02; MF Factors D = 0, Penalty λ = 0.1."
+    )
+    none = events({"HMF": {}, "MF": {}})
+    fixed = "Factors D = 50, Penalty λ = 0.095: "
+    assert noise.chosen(both, none) == f"{fixed}cross-validation is for 20 to 50,000 ratings."
+    printed = {label: replace(each, params=each.params | {"as_printed": True}) for label, each in both.items()}
+    assert noise.chosen(printed, none) == f"{fixed}as printed nothing is left out to choose by."
+    numbers = {"n_factors": 3, "regularisation": 0.1}
+    given = {label: replace(each, params=each.params | numbers) for label, each in both.items()}
+    assert noise.chosen(given, none) == "" and noise.chosen(both, {}) == ""
+
+
 def _held(residuals, **more):
     rows = {"id": [f"r{k}" for k in range(len(residuals))], "residual": residuals, "held": [True] * len(residuals)}
     return pl.DataFrame(rows | more)

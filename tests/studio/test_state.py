@@ -88,3 +88,9 @@ def test_controls_of_an_address_of_before_have_the_names_of_today():
     given = state.of_today(old)
     assert given == {"corrupted": "near", "corrupted_share": "80", "l0": "0.3"} | dict.fromkeys(both, "20")
     assert state.of_today(given | {"spoilt": "far"}) == given
+
+
+def test_a_number_of_an_address_of_before_keeps_its_slider():
+    assert state.of_today({"matrix_factors": "3"}) == {"matrix_factors": "3", "matrix_factorsauto": "0"}
+    today = {"matrix_factors": "3", "matrix_factorsauto": "1"}
+    assert state.of_today(today) == today

@@ -25,8 +25,8 @@ from studio.views.common import glossary
 from studio.views.common.widgets_present import NOTHING, PRESENT, present
 
 __all__ = [
-    "OWN_SHARE", "Limits", "asked_choice", "follow", "follow_options", "go_back", "held", "in_link", "labels_known",
-    "multiselect", "parameter_slider", "share", "slider", "train_example", "values", "write",
+    "OWN_SHARE", "Limits", "asked_choice", "chosen_or_slider", "follow", "follow_options", "go_back", "held", "in_link",
+    "labels_known", "multiselect", "parameter_slider", "share", "slider", "train_example", "values", "write",
 ]  # fmt: skip
 
 OWN_SHARE = 80
@@ -218,6 +218,32 @@ def parameter_slider(parameter: Parameter, key: str, start: Any = None, name: st
     label, low, high, step = parameter.slider
     start = parameter.default if start is None else start
     return slider(label, low, high, start=start, step=step, key=key, help=parameter.help, name=name)
+
+
+def chosen_or_slider(
+    parameter: Parameter, key: str, name: str, words: str, *, start: Any = None, note: str = ""
+) -> Any:
+    """Draw a switch that leaves a parameter to the training, "auto", and its slider while that is off.
+
+    Parameters
+    ----------
+    parameter : Parameter
+    key : str
+        Of the slider; the switch's has "auto" behind it.
+    name, words : str
+        The switch's label and help.
+    start : optional
+        Where the slider begins, for a default of "auto" is no number.
+    note : str, default=""
+        Said below the switch that is on.
+    """
+    # One element, whatever is in it: what is below keeps its place, and an opened expander stays open.
+    with st.container():
+        if st.toggle(name, key=held(f"{key}auto", parameter.default == "auto", label=name), help=words):
+            if note:
+                st.caption(note)
+            return "auto"
+        return parameter_slider(parameter, key, start)
 
 
 def multiselect(label: str, options: Sequence[str], key: str, name: str, **more: Any) -> list[str]:

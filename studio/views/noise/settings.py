@@ -12,12 +12,15 @@ from typing import Any, NamedTuple
 
 import hetcore as hc
 from hetcore.data import HetData
+from hetcore.factorization.choice import FIXED
+from hetcore.factorization.estimator import FEWEST, MOST
 from studio import scenarios
 from studio.jobs.job import Setting
 
 __all__ = [
     "MODES",
     "Mode",
+    "chosen",
     "guessed_modes",
     "operations_of",
     "records",
@@ -94,6 +97,33 @@ def settings(
         about.learned: Setting(names[0], params, operations, form=form),
         about.plain: Setting(names[1], fewer, operations, form=form),
     }
+
+
+def chosen(settings: Mapping[str, Setting], events: Mapping[str, Sequence[Any]]) -> str:
+    """Say which numbers parameters of "auto" became in the trainings of a matrix; empty where none is.
+
+    Parameters
+    ----------
+    settings : mapping of str to Setting
+        By label.
+    events : mapping of str to sequence of RoundEnd
+        By label.
+    """
+    # None of a training without an epoch yet: what it chose is not known.
+    found = {label: events[label][-1].detail.get("choices", {}) for label in settings if events.get(label)}
+    found = {label: numbers for label, numbers in found.items() if "auto" in settings[label].params.values()}
+    if not found:
+        return ""
+    if any(found.values()):
+        return f"Chosen by cross-validation: {'; '.join(f'{label} {_named(found[label])}' for label in found)}."
+    params = settings[next(iter(found))].params
+    numbers = _named({name: number for name, number in FIXED.items() if params.get(name) == "auto"})
+    printed = "as printed nothing is left out to choose by"
+    return f"{numbers}: {printed if params['as_printed'] else f'cross-validation is for {FEWEST} to {MOST:,} ratings'}."
+
+
+def _named(numbers: Mapping[str, float]) -> str:
+    return ", ".join(f"{getattr(hc.HMF, name).slider.label} = {number:g}" for name, number in numbers.items())
 
 
 def operations_of(data: HetData, known: float, share: float, sd: float, seed: int) -> list[dict[str, Any]]:

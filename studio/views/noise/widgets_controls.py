@@ -11,14 +11,16 @@ import datasets
 import hetcore as hc
 from hetcore.data import HetData
 from hetcore.factorization.choice import FIXED
+from hetcore.factorization.estimator import MOST
 from hetcore.parameters import Parameter
 from studio import session
 from studio.jobs.job import Setting
-from studio.views.common.widgets_controls import Limits, held, labels_known, slider
+from studio.views.common.widgets_controls import Limits, chosen_or_slider, held, labels_known, slider
 from studio.views.noise import settings
 
 __all__ = ["INVITATIONS", "controls", "examples", "explain", "mode"]
 
+PRINTED = "As printed in the paper"
 INVITATIONS = {
     "Table": "Press Train: two boosted models learn side by side from labels of which some are wrong. "
     "GBM trusts every row alike, HGBM learns which to trust.",
@@ -154,31 +156,40 @@ def _table_params(data: HetData) -> dict[str, Any]:
         key=f"noise_columns_{kind}", help="Fewer are faster with many.",
     )  # fmt: skip
     printed = st.toggle(
-        "As printed in the paper",
-        key=held("noise_printed", False, label="As printed in the paper"),
-        help="One model of all rows, equation (10).",
+        PRINTED, key=held("noise_printed", False, label=PRINTED), help="One model of all rows, equation (10)."
     )
     return params | {"column_sample": share / 100, "as_printed": printed, "random_state": _seed("Table")}
 
 
 def _from(parameter: Parameter, key: str) -> Any:
-    """Draw a slider that begins at a method's default, wherever that is; of "auto", at that of many entries."""
+    """Draw a slider that begins at a method's default, wherever that is."""
     (label, low, high, step), start = parameter.slider, parameter.default
-    start = FIXED[parameter.name] if start == "auto" else start
     return slider(label, min(low, start), max(high, 2 * start), start=start, step=step, key=key, help=parameter.help)
 
 
 def _factor_params(mode: str) -> dict[str, Any]:
     key, method = mode.lower(), getattr(hc, settings.MODES[mode].learned)
-    epochs, factors = _from(method.n_iterations, f"{key}_epochs"), _from(method.n_factors, f"{key}_factors")
+    # Known before its toggle is drawn, which stands further down.
+    printed = st.session_state[held(f"{key}_printed", False, label=PRINTED)]
+    epochs = _from(method.n_iterations, f"{key}_epochs")
+    factors = _chosen(method.n_factors, f"{key}_factors", printed)
     noisy = _from(method.n_deviation_factors, f"{key}_noisy")
-    rate, penalty = _from(method.learning_rate, f"{key}_rate"), _from(method.regularisation, f"{key}_penalty")
+    rate = _chosen(method.learning_rate, f"{key}_rate", printed)
+    penalty = _chosen(method.regularisation, f"{key}_penalty", printed)
     patience = _from(method.patience, f"{key}_patience")
     printed = st.toggle(
-        "As printed in the paper",
-        key=held(f"{key}_printed", False, label="As printed in the paper"),
-        help="The paper's updates to the letter.",
+        PRINTED, key=held(f"{key}_printed", False, label=PRINTED), help="The paper's updates to the letter."
     )
     params = {"n_factors": factors, "n_iterations": epochs, "learning_rate": rate, "regularisation": penalty}
     params |= {"n_deviation_factors": noisy, "patience": patience, "as_printed": printed}
     return params | {"random_state": _seed(mode)}
+
+
+def _chosen(parameter: Parameter, key: str, printed: bool) -> Any:
+    """Draw a parameter that few entries choose by themselves; a slider of one that has a number by default."""
+    if parameter.default != "auto":
+        return _from(parameter, key)
+    symbol, many = parameter.slider.label, FIXED[parameter.name]
+    words = f"{symbol} of least error on ratings left out, of {MOST:,} ratings or fewer; of more {many:g}."
+    note = f"As printed nothing is left out: {symbol} is {many:g}." if printed else ""
+    return chosen_or_slider(parameter, key, f"{symbol} by cross-validation", words, start=many, note=note)
