@@ -25,7 +25,7 @@ from studio.readers.columns import column_names, looks_like_id, refuse_size
 from studio.readers.delimited import has_header, is_number
 from studio.readers.parsed import ParsedTable
 
-__all__ = ["read"]
+__all__ = ["left_out", "read"]
 
 # Searched as bytes: an XML reader would build what is to be refused.
 _REFERENCE = re.compile(rb'[\s]r=["\']([A-Za-z]{0,8})(\d{1,9})["\']')
@@ -319,12 +319,18 @@ def _odd_cells(cells: Counter[str]) -> list[Finding]:
     return [Finding(kind, "", cells[kind], f"{text}: taken as missing") for kind, text in texts.items()]
 
 
-def _other_sheets(looks: Mapping[str, str], sheet: str, tables: Sequence[str]) -> list[Finding]:
-    """Report the sheets that are not read, of which `tables` may be chosen, and those that the person does not see."""
-    others = [other for other in looks if other != sheet]
+def left_out(sheet: str, others: Sequence[str], tables: Sequence[str]) -> list[Finding]:
+    """Report the sheets that are not read where one is, of which `tables` may be chosen."""
+    if not others:
+        return []
     cure = "choose another, or use it too" if tables else "no other has a table that is seen"
     text = f"{counted(len(others), 'more sheet')} left out: {shown(sheet)!r} was read; {cure}"
-    found = [Finding("other_sheet", "", len(others), text, tuple(others))] if others else []
+    return [Finding("other_sheet", "", len(others), text, tuple(others))]
+
+
+def _other_sheets(looks: Mapping[str, str], sheet: str, tables: Sequence[str]) -> list[Finding]:
+    """Report the sheets that are not read, of which `tables` may be chosen, and those that the person does not see."""
+    found = left_out(sheet, [other for other in looks if other != sheet], tables)
     hidden = [other for other, look in looks.items() if look == _HIDDEN_SHEET]
     text = f"{counted(len(hidden), 'hidden sheet')}{', of which one was read' if sheet in hidden else ''}"
     return found + ([Finding("hidden_sheet", "", len(hidden), text, tuple(hidden))] if hidden else [])

@@ -45,6 +45,8 @@ def test_sheets_of_a_workbook_are_chosen_and_come_back_after_a_reload():
     _press(app, "Use U too")
     assert _sheets(app) == {"sheet class.xlsx": "T", "sheet class U.xlsx": "U"}
     assert [button.label for button in app.button if button.label.startswith("Use ")] == ["Use S too", "Use this data"]
+    left = [each.value for each in app.caption if "left out" in each.value]
+    assert len(left) == 2 and all("1 more sheet left out" in each and "S" in each for each in left)
     _press(app, "Use this data")
     now = app.session_state["uploaded"]
     assert _read(app) == {"class": {"sheet": "T"}, "class U": {"sheet": "U"}}

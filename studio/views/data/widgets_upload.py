@@ -20,7 +20,7 @@ from hetcore.errors import DataError
 from studio import recipes, session
 from studio.limits import MIB, UPLOADS
 from studio.messages import explained
-from studio.readers import upload_problems, upload_schema
+from studio.readers import excel, upload_problems, upload_schema
 from studio.readers.upload_problems import Problems
 from studio.readers.upload_schema import Label
 from studio.uploads import ROLES, TABULAR, Upload, file_name, read
@@ -200,7 +200,7 @@ def _file(name: str, content: bytes, edges: bool | None) -> Upload | None:
         title.markdown(f"**{escape(name)}** · {_size(upload)}")
         if upload.role == "graph":
             upload = _with_direction(upload)
-        upload = _with_dates(content, upload)
+        upload = _with_sheets_left(content, _with_dates(content, upload))
         _preview(upload)
     return upload
 
@@ -217,13 +217,33 @@ def _with_sheet(name: str, content: bytes) -> str | None:
         return None
     with st.container(horizontal=True, vertical_alignment="bottom"):
         sheet = _choice("Sheet", sheets, _sheet(name, content) or sheets[0], f"sheet {name}", width=320)
-        # The same bytes under another name, so that it is a file as any other from here on.
-        twins = {each: _sheet(each, twin) for each, twin in session.files_in_hand().items() if twin == content}
-        twins = {each: chosen or sheets[0] for each, chosen in twins.items()}
+        twins = _sheets_in_hand(content, sheets[0])
         rest = [other for other in sheets if other not in twins.values()] if name == next(iter(twins)) else []
         for other in rest[:MOST_SHEETS]:
             st.button(f"Use {escape(other)} too", key=f"add {name} {other}", on_click=_add_sheet, args=(name, other))
     return sheet
+
+
+def _sheets_in_hand(content: bytes, first: str) -> dict[str, str]:
+    """Return the sheet that is read of each file that is this workbook; `first` is read unless another is chosen."""
+    # The same bytes under another name, so that it is a file as any other from here on.
+    twins = [each for each, twin in session.files_in_hand().items() if twin == content]
+    return {each: _sheet(each, content) or first for each in twins}
+
+
+def _with_sheets_left(content: bytes, upload: Upload) -> Upload:
+    """Take sheets that are used beside this one out of what is said to be left out."""
+    if not upload.sheets:
+        return upload
+    used = set(_sheets_in_hand(content, _read(upload.name, content, None).sheets[0]).values())
+    findings = []
+    for finding in upload.findings:
+        # Of very many the names are not all there.
+        known = finding.kind == "other_sheet" and len(finding.examples) == finding.count
+        others = [sheet for sheet in finding.examples if sheet not in used]
+        tables = [sheet for sheet in upload.sheets if sheet in others]
+        findings += excel.left_out(upload.sheets[0], others, tables) if known else [finding]
+    return upload._replace(findings=findings)
 
 
 def _add_sheet(name: str, sheet: str) -> None:
@@ -410,7 +430,7 @@ def _spell(ways: list[str] | None = None, example: str = "") -> None:
 
 def _ids(uploads: Sequence[Upload]) -> dict[str, str]:
     guesses, chosen = upload_schema.guess_ids(uploads), {}
-    numbers = [""] if upload_schema.domain_columns(uploads) else []
+    numbers = [""] if upload_schema.domain_columns(uploads) or upload_schema.stands_alone(uploads) else []
     for upload in (upload for upload in uploads if upload.role in TABULAR):
         guess, why = guesses[upload.name]
         chosen[upload.name] = _choice(
