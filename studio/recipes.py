@@ -16,7 +16,7 @@ Data by path have the recipe of a sample, whose files are kept, and "scan" besid
 
 "drop", "kinds", "options", "graphs", "target", "task" and "spelling" may be left out. Files are named without
 folders. Tables that are domains, with the same columns and rows of their own, have each its own labels in place of a
-target; "id": "" numbers the rows (see `studio.readers.domain_tables`):
+target; "id": "" numbers the rows (see `studio.readers.domain_tables`), as it does those of a table alone:
 
     {"name": "shop", "file": "shop.csv", "id": "", "label": "class"}
 """
@@ -35,7 +35,7 @@ from hetcore.data.text import quoted
 from hetcore.errors import DataError
 from studio.messages import shown
 from studio.readers.domain_tables import ROW_ID, domain_table, own_labels
-from studio.readers.upload_schema import EACH, Label
+from studio.readers.upload_schema import EACH, Label, stands_alone
 from studio.scans.parts import check_scan
 from studio.uploads import Options, Upload, read_graph, read_images, read_table
 
@@ -140,7 +140,7 @@ def _options(part: Mapping[str, Any]) -> Options:
 def _source(part: Mapping[str, Any], content: Callable[[str], bytes]) -> Source:
     if part.get("images"):
         return read_images(part["file"], content(part["file"]))
-    table, column = _table(part, content), ROW_ID if "label" in part else part["id"]
+    table, column = _table(part, content), ROW_ID if _of_its_own(part) else part["id"]
     # A label among the features would give itself away.
     table = table.drop(part.get("drop", []) + ([part["label"]] if part.get("label") in table.columns else []))
     try:
@@ -151,7 +151,12 @@ def _source(part: Mapping[str, Any], content: Callable[[str], bytes]) -> Source:
 
 def _table(part: Mapping[str, Any], content: Callable[[str], bytes]) -> pl.DataFrame:
     table = read_table(part["file"], content(part["file"]), _options(part))
-    return domain_table(table, part["name"], part["id"]) if "label" in part else table
+    return domain_table(table, part["name"], part["id"]) if _of_its_own(part) else table
+
+
+def _of_its_own(part: Mapping[str, Any]) -> bool:
+    """Return whether the rows of a table are matched with those of no other."""
+    return "label" in part or not part["id"]
 
 
 def label_of(recipe: Mapping[str, Any]) -> str:
@@ -212,8 +217,11 @@ def recipe_of(
     DataError
         If there is no table, or an id column is not there or stands for the label too.
     """
+    if label is not None and stands_alone(uploads) and not ids[label.file]:
+        label = Label(EACH, label.column)
     gone = without or {}
     whole = [upload for upload in uploads if upload.name not in gone]
+    _check_ids(uploads, ids, numbered=stands_alone(uploads) or (label is not None and label.file == EACH))
     sources = [_part(upload, ids, label, kinds, gone) for upload in uploads if upload.role == "table"]
     sources = [part for part in sources if part]
     sources += [{"file": upload.name, "images": True} for upload in whole if upload.role == "images"]
@@ -241,6 +249,12 @@ def recipe_of(
     return recipe
 
 
+def _check_ids(uploads: Sequence[Upload], ids: Mapping[str, str], numbered: bool) -> None:
+    for upload in (upload for upload in uploads if upload.role == "table"):
+        if (identifier := ids.get(upload.name)) not in [*upload.frame.columns, *([""] if numbered else [])]:
+            raise DataError(f"{upload.name} has no id column {quoted(identifier)}: choose one of its columns.")
+
+
 def _part(
     upload: Upload,
     ids: Mapping[str, str],
@@ -250,8 +264,6 @@ def _part(
 ) -> dict[str, Any] | None:
     """Return the part of a recipe for a table; None if it has nothing but ids and what is left out."""
     identifier, own = ids.get(upload.name), label is not None and label.file == EACH
-    if identifier not in [*upload.frame.columns, *([""] if own else [])]:
-        raise DataError(f"{upload.name} has no id column {quoted(identifier)}: choose one of its columns.")
     drop = [label.column] if label is not None and label.file == upload.name else []
     drop += [c for c in without.get(upload.name, ()) if c in upload.frame.columns and c not in (identifier, *drop)]
     gone = {identifier, *drop, *([label.column] if own else [])}

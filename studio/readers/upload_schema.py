@@ -19,7 +19,7 @@ from studio.uploads import TABULAR, Upload
 
 __all__ = [
     "EACH", "Label", "domain_columns", "edge_lists", "first_row", "guess_ids", "guess_label", "guess_task",
-    "ids_of_domains", "row_numbers",
+    "ids_of_domains", "row_numbers", "stands_alone",
 ]  # fmt: skip
 
 EACH = ""
@@ -33,6 +33,11 @@ _ENDS = 0.9
 _SAMPLE = 2_000
 _MUCH = 0.5
 """Share of a column's values that another file has too, where both are ids of the same things."""
+
+
+_NEARLY = 0.9
+"""Share of rows with a value of their own from which a column may hold ids, where none differs in every row."""
+_FIRST = "the first column"
 
 
 class Label(NamedTuple):
@@ -114,6 +119,11 @@ def domain_columns(uploads: Sequence[Upload]) -> list[str]:
     return domain_tables.shared_columns([upload.frame for upload in uploads if upload.role == "table"])
 
 
+def stands_alone(uploads: Sequence[Upload]) -> bool:
+    """Tell whether there is one table and nothing else, so that its rows are matched with nothing."""
+    return [upload.role for upload in uploads] == ["table"]
+
+
 class _Column(NamedTuple):
     """A column that differs in every row: some of its values as text, in one spelling, and how many rows it has."""
 
@@ -140,7 +150,11 @@ def guess_ids(uploads: Sequence[Upload]) -> dict[str, tuple[str, str]]:
     if domain_columns(uploads):
         return {upload.name: domain_tables.guess_id(upload.frame) for upload in tables}
     unique = {upload.name: _id_columns(upload.frame) for upload in tables}
-    return {upload.name: _guess_id(upload, unique, _nodes(uploads)) for upload in tables}
+    guesses = {upload.name: _guess_id(upload, unique, _nodes(uploads)) for upload in tables}
+    # Any column would drop the rows in which it comes again.
+    if stands_alone(uploads) and guesses[uploads[0].name][1] == _FIRST:
+        return {uploads[0].name: ("", "no column differs in every row")}
+    return guesses
 
 
 def row_numbers(uploads: Sequence[Upload], ids: Mapping[str, str]) -> str:
@@ -181,15 +195,20 @@ def _texts(series: pl.Series) -> set[str]:
     return set(respelled(as_ids(series.head(_SAMPLE))[0]))
 
 
-def _unique_columns(frame: pl.DataFrame) -> list[str]:
-    """Return the columns of text or whole numbers that differ in every row."""
+def _unique_columns(frame: pl.DataFrame, least: float = 1.0) -> list[str]:
+    """Return the columns of text or whole numbers of which at least a share of all rows has a value of its own."""
     typed = [name for name, kind in frame.schema.items() if kind == pl.String or kind.is_integer()][:200]
-    return [name for name in typed if frame[name].null_count() == 0 and frame[name].n_unique() == frame.height][:20]
+    return [name for name in typed if frame[name].drop_nulls().n_unique() >= max(1, least * frame.height)][:20]
 
 
 def _id_columns(frame: pl.DataFrame) -> dict[str, _Column]:
+    """Return the columns that differ in every row; without one, the first or one named like an id that nearly does."""
     names = _unique_columns(frame)
-    return {name: _Column(_texts(frame[name]), frame.height, _counts_rows(frame[name])) for name in names}
+    # An empty row, or one that is listed twice, makes its id no less an id.
+    nearly = [] if names else _unique_columns(frame, _NEARLY)
+    names = names or [name for name in nearly if name == frame.columns[0] or looks_like_id(name)]
+    columns = {name: frame[name].drop_nulls() for name in names}
+    return {name: _Column(_texts(column), frame.height, _counts_rows(column)) for name, column in columns.items()}
 
 
 def _counts_rows(series: pl.Series) -> bool:
@@ -213,9 +232,10 @@ def _guess_id(
     if found:
         (_, sharing, _), name = max(found, key=lambda entry: entry[0])  # the first of the best
         shared = f", and shared with {counted(sharing, 'other file')}" if sharing else ""
-        return name, f"different in every row{shared}"
+        every = upload.frame[name].drop_nulls().n_unique() == upload.frame.height
+        return name, f"different in {'' if every else 'nearly '}every row{shared}"
     named = next((column for column in upload.frame.columns if looks_like_id(column)), None)
-    return (named, "named like an id") if named else (upload.frame.columns[0], "the first column")
+    return (named, "named like an id") if named else (upload.frame.columns[0], _FIRST)
 
 
 def guess_label(uploads: Sequence[Upload], ids: Mapping[str, str]) -> Label | None:

@@ -14,6 +14,7 @@ from studio.readers import upload_problems, upload_schema
 from studio.readers.domain_tables import ROW_ID, domain_table, own_labels
 from studio.runs import export
 from studio.runs.run import Run
+from studio.views.data import choices
 from tests.runs.test_export import executed
 
 rng = np.random.default_rng(0)
@@ -55,6 +56,19 @@ def test_tables_with_the_same_columns_are_domains_whose_rows_are_numbered():
     assert not any(upload_problems.problems(data))
     found = plain.domains(data, "desk")
     assert found.feature_names == ["x", "z"] and found.sample_domain.tolist() == [1] * 6 + [-1] * 4
+
+
+def test_the_rows_of_a_table_alone_without_ids_are_numbered():
+    flowers = {"flowers.csv": b"petal,sepal,species\n" + b"1.4,5.1,lily\n1.4,5.1,rose\n1.3,4.9,lily\n" * 4}
+    recipe = guessed(flowers)
+    assert recipe["sources"] == [{"name": "flowers", "file": "flowers.csv", "id": "", "label": "species"}]
+    data = recipes.build(recipe, flowers.__getitem__)
+    assert data.ids.tolist() == [f"flowers/{k}" for k in range(1, 13)] and data.labelled.all()
+    assert data.sources["flowers"].columns == ["petal", "sepal"] and not any(upload_problems.problems(data))
+    chosen = choices.made(recipe, flowers).chosen
+    assert chosen["label file"] == "flowers.csv" and chosen["label of flowers.csv"] == "species"
+    unlabelled = recipes.recipe_of(given_by(flowers), {"flowers.csv": ""}, None, None, {})
+    assert recipes.build(unlabelled, flowers.__getitem__).sources["flowers"].columns == ["petal", "sepal", "species"]
 
 
 def test_tables_of_the_same_ids_that_are_taken_for_domains_have_a_sentence():

@@ -110,6 +110,17 @@ def test_whole_numbers_from_one_are_ids_where_nothing_else_is_shared_and_a_graph
     assert upload_schema.row_numbers(films[:1], {"title.csv": "id"}) == ""
 
 
+def test_an_id_that_is_empty_once_and_there_twice_is_an_id_all_the_same():
+    names = ["Zoe", "Jo", "Mia"]
+    rows = [f"C{k:03d};{names[k % 3]};{k / 7:.3f}" for k in range(40)]
+    people = _read("people.csv", "\n".join(["no;name;x", *rows[:20], ";;", *rows[20:], rows[3]]) + "\n")
+    assert upload_schema.guess_ids([people])["people.csv"] == ("no", "different in nearly every row")
+    visits = _read("visits.csv", "no,y\n" + "".join(f"C{k:03d},{k}.5\n" for k in range(5, 40)))
+    found = upload_schema.guess_ids([people, visits])
+    assert found["people.csv"] == ("no", "different in nearly every row, and shared with 1 other file")
+    assert found["visits.csv"] == ("no", "different in every row, and shared with 1 other file")
+
+
 def test_a_few_words_that_two_files_have_in_common_are_no_ids():
     first = _read("a.csv", "id,name\n" + "".join(f"{k},a{k}\n" for k in range(1, 61)))
     other = _read("b.csv", "id,word\n" + "".join(f"{k},{'b' if k > 1 else 'a'}{k}\n" for k in range(1, 61)))

@@ -64,7 +64,9 @@ def _labels(recipe: Mapping[str, Any]) -> dict[str, Any]:
     if target := recipe.get("target"):
         file, column = target["file"], target["column"]
     elif own := next((part["label"] for part in recipe["sources"] if "label" in part), None):
-        file, column = upload_schema.EACH, own
+        sources = recipe["sources"]
+        # The rows of a table alone are numbered as those of domains are, and its labels are chosen in its file.
+        file, column = (upload_schema.EACH if len(sources) > 1 else sources[0]["file"]), own
     else:
         return {"label file": NO_LABELS}
     return {"label file": file, f"label of {file}": column, f"task {file} {column}": recipe.get("task")}
