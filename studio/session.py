@@ -72,7 +72,7 @@ WRITTEN = "address written"
 CONTROLS = "control values"
 """In the session: values of controls by key, which outlive a switch of pages."""
 SHARES = "shares of labels"
-"""In the session: keys of the controls that say how many of the labels train."""
+"""In the session: keys of the controls that say how many of the labels train, and how many are flipped."""
 NOTES = "sentences about the address"
 """In the session: the page, and what is to be said on it of its address until it or the data change, by what."""
 SESSION_BYTES = UPLOADS.session_bytes

@@ -175,3 +175,12 @@ def test_names_of_columns_are_shown_as_they_are():
     page = opened("planted_ratings", "Matrix", uploaded=mine, matrix_epochs=5)
     page = trained(page, "Matrix")
     assert "](http" not in words(page) and "<b>" not in words(page)
+
+
+def test_labels_of_an_example_are_flipped_and_own_ones_are_not():
+    assert opened("planted_flips").slider(key="flipped").value == 20
+    table = pl.DataFrame({"id": [f"r{k}" for k in range(60)], "x": [float(k % 7) for k in range(60)]})
+    target = pl.DataFrame({"id": table["id"], "y": [["a", "b"][k % 2] for k in range(60)]})
+    recipe = {"sources": [{"name": "t", "file": "t.csv", "id": "id"}]}
+    mine = session.Current(hc.HetData({"t": table}, target=target), "Your data", "Mine.", recipe)
+    assert opened("planted_flips", uploaded=mine).slider(key="flipped").value == 0

@@ -26,7 +26,8 @@ from studio.views.common.widgets_present import NOTHING, PRESENT, present
 
 __all__ = [
     "OWN_SHARE", "Limits", "asked_choice", "chosen_or_slider", "follow", "follow_options", "go_back", "held", "in_link",
-    "labels_known", "multiselect", "parameter_slider", "share", "slider", "train_example", "values", "write",
+    "labels_known", "multiselect", "parameter_slider", "share", "slider", "start_of_labels", "train_example", "values",
+    "write",
 ]  # fmt: skip
 
 OWN_SHARE = 80
@@ -191,10 +192,15 @@ def labels_known(start: int, key: str, what: str = "Labels", most: int = 100) ->
     most : int, default=100
         Per cent at most.
     """
-    st.session_state.setdefault(session.SHARES, set()).add(key)
-    start = start if st.session_state.get("uploaded") is None else OWN_SHARE
+    start = start_of_labels(key, start, OWN_SHARE)
     text = "The others are hidden from training and score it."
     return slider(f"{what} known, per cent", 5, most, start=start, step=5, key=key, help=text)
+
+
+def start_of_labels(key: str, example: int, own: int) -> int:
+    """Return where a control of labels begins, of an example's or of one's own; it begins anew with other data."""
+    st.session_state.setdefault(session.SHARES, set()).add(key)
+    return example if st.session_state.get("uploaded") is None else own
 
 
 def _name_control(name: str, label: str) -> None:

@@ -15,7 +15,7 @@ from hetcore.factorization.estimator import MOST
 from hetcore.parameters import Parameter
 from studio import session
 from studio.jobs.job import Setting
-from studio.views.common.widgets_controls import Limits, chosen_or_slider, held, labels_known, slider
+from studio.views.common.widgets_controls import Limits, chosen_or_slider, held, labels_known, slider, start_of_labels
 from studio.views.noise import settings
 
 __all__ = ["INVITATIONS", "controls", "examples", "explain", "mode"]
@@ -99,8 +99,10 @@ def _noise_controls(mode: str, data: HetData) -> tuple[int, int, float]:
     text = settings.MODES[mode].labels.capitalize()
     known = labels_known(start, f"{mode.lower()}_known", text, most=95)
     if data.target_kind == "classification":
+        # Nobody's own labels are corrupted unasked.
+        start = start_of_labels("flipped", 20, 0)
         share = slider(
-            "Labels flipped, per cent", 0, 45, start=20, step=5, key="flipped",
+            "Labels flipped, per cent", 0, 45, start=start, step=5, key="flipped",
             help="This share of the training labels gets another class, at random.",
         )  # fmt: skip
         return known, share, 0.0
