@@ -24,6 +24,7 @@ def _state(statuses):
     widgets_progress.say(statuses)
 
 
+CUT = Status("run", "stopped", total=40, message="Stopped in a round, so no model was kept.")
 EARLY, WHOLE = Status("run", "finished", rounds=39, total=40), Status("run", "finished", rounds=40, total=40)
 
 
@@ -34,6 +35,7 @@ EARLY, WHOLE = Status("run", "finished", rounds=39, total=40), Status("run", "fi
         ({"GBC": EARLY}, "Training finished early: no lower loss."),
         ({"HGBM": EARLY, "GBM": WHOLE}, "Training finished; HGBM ended early: no lower loss."),
         ({"GBC": Status("run", "stopped", rounds=9, total=40)}, "Training stopped."),
+        ({"HGBM": CUT, "GBM": CUT}, "Training stopped. Stopped in a round, so no model was kept."),
     ],
 )
 def test_a_training_that_ended_early_says_why(statuses, words):

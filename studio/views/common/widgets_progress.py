@@ -112,7 +112,8 @@ def say(statuses: Mapping[str, Any]) -> Any:
         states = {status.state for status in statuses.values()} - {"failed"}
         if states:
             wording = WORDS["stopped" if "stopped" in states else "finished"] + _early(statuses)
-            st.caption(escape(". ".join([wording, *messages])) + ("" if messages else "."))
+            # Once, of however many it is true.
+            st.caption(escape(" ".join([f"{wording}.", *dict.fromkeys(messages)])))
         return None
     return say_on(st, statuses)
 
