@@ -231,6 +231,21 @@ def test_a_page_begins_with_what_the_data_are():
     assert {name: noise.suited(datasets.load(name)) for name in suits} == suits
 
 
+@pytest.mark.parametrize(
+    ("columns", "mode"),
+    [
+        ({"width": 0.25, "city": "c"}, "Table"), ({"age": 1, "children": 1}, "Table"),
+        ({"userId": 1, "movieId": 1}, "Matrix"), ({"width": 0.25, "height": 0.5, "city": "c"}, "Table"),
+    ],
+)  # fmt: skip
+def test_measurements_that_come_again_are_no_codes(columns, mode):
+    values = {name: [unit * (k * (3 + place) % 40) if unit != "c" else f"c{k % 9}" for k in range(400)]
+              for place, (name, unit) in enumerate(columns.items())}  # fmt: skip
+    table = pl.DataFrame({"id": [f"r{k}" for k in range(400)]} | values)
+    data = hc.HetData({"t": table}, target=pl.DataFrame({"id": table["id"], "y": [k / 7 for k in range(400)]}))
+    assert noise.suited(data) == mode
+
+
 # Exports
 
 

@@ -16,6 +16,7 @@ from hetcore.factorization.choice import FIXED
 from hetcore.factorization.estimator import FEWEST, MOST
 from studio import scenarios
 from studio.jobs.job import Setting
+from studio.readers.columns import looks_like_id
 
 __all__ = [
     "MODES",
@@ -167,14 +168,17 @@ def suited(data: HetData) -> str:
         about = MODES[mode]
         found = records(data, about.n_codes) if data.target_kind == "regression" else None
         if found and len(found[1]) == len(data.sources[found[0]].columns) == about.n_codes:
-            return mode
+            kinds = data.sources[found[0]].kinds
+            # Whole numbers may be ages as well as codes, so that they need the name of one.
+            if all(kinds[c] != "real" or c.lower() in USERS + ITEMS or looks_like_id(c) for c in found[1]):
+                return mode
     return "Table"
 
 
 def records(data: HetData, count: int) -> tuple[str, list[str]] | None:
     """Return the table that holds records of codes, and the columns that may be codes; None without one.
 
-    A column of codes repeats its values: fewer than half as many as rows.
+    A column of codes repeats its values: fewer than half as many as rows. Numbers with a fraction are measurements.
     """
     for name, source in data.sources.items():
         if source.frame is None:
@@ -182,6 +186,7 @@ def records(data: HetData, count: int) -> tuple[str, list[str]] | None:
         frame = source.frame
         # A code comes again and again, at least twice on average.
         repeats = [c for c in frame.columns if source.kinds[c] != "array" and 2 * frame[c].n_unique() < frame.height]
+        repeats = [c for c in repeats if not frame[c].dtype.is_float() or (frame[c].drop_nulls() % 1 == 0).all()]
         if len(repeats) >= count:
             return name, repeats
     return None
