@@ -75,6 +75,13 @@ def test_the_column_that_tells_adds_most_and_one_that_says_nothing_little(traine
     assert adds["a"] > 3 * adds["b"] and adds["a"] > 3 * adds["n"]
 
 
+def test_few_columns_are_explained_from_as_many_predictions_as_many_columns_are():
+    data = _data("classification")
+    mine = case.Case(_file(hc.GBCClassifier(n_iterations=4).fit(data)), data, "i70", {})
+    starts = [case.shapley(mine, 1, seed)[0] for seed in range(8)]
+    assert len(mine.players) == 3 and np.std(starts) < 0.06 and abs(np.mean(starts) - np.mean(data.y == "good")) < 0.06
+
+
 def test_a_curve_goes_through_what_is_predicted(trained):
     data, model = trained
     points, curves = case.along(_file(model), data, "i3", {}, ("one", "a"))

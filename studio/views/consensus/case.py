@@ -34,7 +34,7 @@ Values = Mapping[str, Mapping[str, Any]] | Sequence[tuple[str, Mapping[str, Any]
 Operations = Sequence[Mapping[str, Any]]
 ROWS = 1_500
 """Variants that the columns' contributions are drawn from, about."""
-FEWEST_ORDERS, MOST_ORDERS = 2, 24
+FEWEST_ORDERS = 2
 POINTS = 25
 """Values of a column along which a prediction is drawn."""
 MOST_LEVELS = 20
@@ -160,7 +160,7 @@ def shapley(case: Case, target: int, seed: int = 0) -> tuple[float, NDArray[np.f
     """
     rng, count = np.random.default_rng(seed), len(case.players)
     # As many orders as the rows allow, an even number, for each comes with its reverse.
-    orders = int(np.clip(ROWS // (count + 1), FEWEST_ORDERS, MOST_ORDERS)) // 2 * 2
+    orders = max(ROWS // (count + 1), FEWEST_ORDERS) // 2 * 2
     others = _drawn(case, rng, orders // 2)
     # Each order and its reverse: what one counts too early the other counts too late, so that fewer orders are enough.
     ranks = np.array([order for _ in range(orders // 2) for order in _both_ways(rng.permutation(count))])
