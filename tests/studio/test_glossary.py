@@ -63,6 +63,11 @@ def test_captions_are_dark_enough_and_words_on_the_primary_colour_are_of_the_sch
             assert contrast(words[k], ground) >= 4.5
 
 
+def test_no_hint_lies_over_what_is_written_in_the_field_of_a_form():
+    hidden = r'\[data-testid="stForm"\] \[data-testid="InputInstructions"\] \{ display: none; \}'
+    assert re.search(hidden, widgets_style.EVERYWHERE)
+
+
 def contrast(one: str, other: str) -> float:
     """Return the contrast of two colours, by WCAG 2.2."""
     lights = sorted(lightness(each) for each in (one, other))

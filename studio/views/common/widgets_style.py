@@ -3,7 +3,8 @@
 Captions have 60% of the text's opacity, 3.9 to 1 on white; white on the dark theme's primary colour is 3.1 to 1; the
 field of a choice of several, once filled, is 20 pixels wide, or has an empty line of its own below the choices, which
 it lies behind here until it is written in; the cross of a choice is 15 by 7 pixels and the question mark of a help 16;
-words in charts that stand still are 3.9 to 1. The aims are 4.5 to 1, and 24 pixels.
+words in charts that stand still are 3.9 to 1; “Press Enter to submit form” lies over what is written in a narrow field,
+and the form has a button that says as much. The aims are 4.5 to 1, and 24 pixels.
 What a page has not drawn anew yet pales in one step, not over a second: a fade is painted
 over all charts sixty times a second, and takes a third of the processor that a training beside it needs.
 """
@@ -23,6 +24,7 @@ EVERYWHERE = """
   justify-content: center; min-width: 24px; min-height: 24px; }
 [data-testid="stTooltipHoverTarget"] > [aria-label^="Help"] { margin: -4px; }
 [data-testid="stMultiSelectTagsContainer"] [data-tag] button { margin-inline: -4px -5px; }
+[data-testid="stForm"] [data-testid="InputInstructions"] { display: none; }
 .st-key-letters p { position: relative; }
 .st-key-letters :is(label, p > span) { position: static; transform: none; }
 .st-key-letters button::after { content: ""; position: absolute; inset: 0; }
