@@ -37,7 +37,7 @@ _MUCH = 0.5
 
 _NEARLY = 0.9
 """Share of rows with a value of their own from which a column may hold ids, where none differs in every row."""
-_FIRST = "the first column"
+_FIRST, _NAMED = "the first column", "named like an id"
 
 
 class Label(NamedTuple):
@@ -152,7 +152,7 @@ def guess_ids(uploads: Sequence[Upload]) -> dict[str, tuple[str, str]]:
     unique = {upload.name: _id_columns(upload.frame) for upload in tables}
     guesses = {upload.name: _guess_id(upload, unique, _nodes(uploads)) for upload in tables}
     # Any column would drop the rows in which it comes again.
-    if stands_alone(uploads) and guesses[uploads[0].name][1] == _FIRST:
+    if stands_alone(uploads) and guesses[uploads[0].name][1] in (_FIRST, _NAMED):
         return {uploads[0].name: ("", "no column differs in every row")}
     return guesses
 
@@ -235,7 +235,7 @@ def _guess_id(
         every = upload.frame[name].drop_nulls().n_unique() == upload.frame.height
         return name, f"different in {'' if every else 'nearly '}every row{shared}"
     named = next((column for column in upload.frame.columns if looks_like_id(column)), None)
-    return (named, "named like an id") if named else (upload.frame.columns[0], _FIRST)
+    return (named, _NAMED) if named else (upload.frame.columns[0], _FIRST)
 
 
 def guess_label(uploads: Sequence[Upload], ids: Mapping[str, str]) -> Label | None:

@@ -176,7 +176,10 @@ ANONYMOUS = csv(source=IDS[:-1], target=["nobody", "no one", "neither", *IDS[4:]
 NO_LABEL = csv(person=IDS, label=pl.Series([None] * 40, dtype=pl.String))
 ONE_CLASS = csv(person=IDS, label=["good"] * 40)
 BAD_DATA = {
-    "no id column": ({"people__csv": csv(height=[1.5] * 40, town=["rome"] * 40)}, {}, "choose a column that differs"),
+    "an id that comes again": (
+        {"people__csv": csv(height=[1.5] * 40, town=["rome"] * 40)}, {"Id column of people.csv": "town"},
+        "choose a column that differs",
+    ),
     "repeated ids": ({"people__csv": TWICE}, {"Id column of people.csv": "person"}, "1 row with an id"),
     "no id in common": ({"people__csv": ELSEWHERE, "marks__csv": MARKS}, {}, "no id in common"),
     "labels all missing": ({"people__csv": TABLE, "labels__csv": NO_LABEL}, {}, "there is no label"),
@@ -184,7 +187,7 @@ BAD_DATA = {
     "infinite": ({"people__csv": INFINITE}, {}, "1 value infinite"),
     "unknown ids": ({"people__csv": TABLE, "friends__csv": ANONYMOUS}, {}, "3 ids that no source"),
     "no table": ({"friends__csv": EDGES}, {}, "no table to learn from"),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("case", BAD_DATA)

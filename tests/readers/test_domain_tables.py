@@ -67,6 +67,8 @@ def test_the_rows_of_a_table_alone_without_ids_are_numbered():
     assert data.sources["flowers"].columns == ["petal", "sepal"] and not any(upload_problems.problems(data))
     chosen = choices.made(recipe, flowers).chosen
     assert chosen["label file"] == "flowers.csv" and chosen["label of flowers.csv"] == "species"
+    ratings = {"ratings.csv": b"userId,movieId,rating\n" + b"1,7,4.5\n1,8,3.0\n2,7,2.5\n" * 4}
+    assert recipes.build(guessed(ratings), ratings.__getitem__).n == 12
     unlabelled = recipes.recipe_of(given_by(flowers), {"flowers.csv": ""}, None, None, {})
     assert recipes.build(unlabelled, flowers.__getitem__).sources["flowers"].columns == ["petal", "sepal", "species"]
 
