@@ -23,6 +23,9 @@ SYMBOLS = {
     "n_iterations": "rounds",
     "max_depth": "depth",
     "random_state": "seed",
+    "n_factors": "factors D",
+    "n_deviation_factors": "factors of the deviation",
+    "regularisation": "penalty λ",
     "eta": "η",
     "eta_on": "η on",
 }

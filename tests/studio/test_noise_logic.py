@@ -20,6 +20,7 @@ from studio.jobs.job import TrainingTask
 from studio.jobs.results import RunResult
 from studio.jobs.worker import child_environment
 from studio.runs import export, reopening
+from studio.runs.differences import Outcome, changed
 from studio.views.common import training
 from studio.views.noise import curve, widgets
 from studio.views.noise import rows as noise_rows
@@ -305,6 +306,11 @@ def test_a_matrix_is_opened_again_with_what_was_chosen_and_what_was_given():
     switches = {"matrix_factorsauto": True, "matrix_rateauto": False, "matrix_penaltyauto": True}
     assert switches.items() <= values.items() and values["matrix_rate"] == 0.3
     assert not {"matrix_factors", "matrix_penalty"} & set(values)
+
+
+def test_parameters_of_a_matrix_are_called_as_their_controls_are():
+    before, after = (Outcome(params=dict.fromkeys(("n_factors", "regularisation"), value)) for value in ("auto", 3))
+    assert changed(before, after) == ["factors D auto → 3", "penalty λ auto → 3"]
 
 
 def test_what_auto_became_is_reported_for_both_or_why_nothing_is_chosen():
