@@ -33,7 +33,7 @@ class RoundEnd:
         Loss by set of rows: "train" always; "left_out" (labelled rows that the round's subsample left out) and
         "held_out" (rows of `eval_y`) where there are such rows.
     source_weights, graph_weights : mapping of str to float
-        Weights in [0, 1] by name; each mapping sums to 1, is empty, or, where graphs explain nothing, is all 0. Of a
+        Weights in [0, 1] by name; each mapping sums to 1, is empty, or, where linked rows are not alike, is all 0. Of a
         transfer method the sources' share of all weight, which sums to 1 with detail["target_mass"].
     residual_autocorrelation : mapping of str to float
         By graph: Pearson correlation in [-1, 1] of the residuals over linked labelled pairs, NaN where undefined.

@@ -110,7 +110,8 @@ class _GBC(Tempering, BoostedEstimator):
         Weights in [0, 1], summing to 1: of each table, the sum over its views' weights. With `as_printed`, w of (4.10),
         the mean over the classes.
     graph_weights_ : dict of str to float
-        Weights by (4.11), summing to 1; all 0 where the graphs explain nothing.
+        Weights by (4.11), summing to 1: how alike linked instances are. 0 for a graph along which they are not, which
+        may tell as much: see `contributions`.
     view_weights_ : dict of str to float
         w by view; of a default fit.
     lambda0_, lambda1_, sharpness_ : float

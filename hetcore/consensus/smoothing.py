@@ -135,7 +135,7 @@ def graph_weights(pairs: Mapping[str, tuple[Pairs, Pairs]], fitted: NDArray, mis
     With d_g the mean squared difference of `fitted` (n, k) over the links, over that of two instances drawn at random,
     w^ is (4.10) of d_g cubed over the graphs whose d_g is clearly below 1. A graph of which it is not may still link
     instances for which the tables miss alike: then d_g is of `missed` (n, k), the residuals of the labelled. All
-    weights are 0 where there is no such graph: then the graphs explain nothing.
+    weights are 0 where there is no such graph: then there is nothing to smooth along.
 
     Parameters
     ----------

@@ -60,7 +60,7 @@ class ViewConsensus:
     sum : ViewSum
     correction : ViewCorrection
     graph_weights : dict of str to float
-        w^; all 0 where the graphs explain nothing.
+        w^; 0 for a graph along which instances are not alike.
     lambda1, sharpness : float
         As given, or as chosen.
     paths : dict of str to list of (float, float)
@@ -349,7 +349,21 @@ class ViewConsensus:
             firm[name] = explained(self.prior_losses, [self.view_losses[i] for i in own], FIRM)
         # a table of noise beats the prior by an error every now and then
         gains = firm if any(firm.values()) else gains
-        return deal([view.view for view in self.views], self.relative, gains, self.graph_weights)
+        return deal([view.view for view in self.views], self.relative, gains, self._graph_gains())
+
+    def _graph_gains(self) -> dict[str, float]:
+        """Return what each graph explains by itself, beyond what its tables do; w^ where that is not seen of each.
+
+        w^ asks whether linked instances are alike. A graph whose links join what differs can tell as much.
+        """
+        found = [(state.view, gain) for state, gain in zip(self.views, self.explains.tolist())]
+        plain = max((gain for view, gain in found if not view.graphs), default=0.0)
+        alone = [(view.graphs[0], gain - plain * bool(view.tables)) for view, gain in found if len(view.graphs) == 1]
+        gains = {name: max((gain for of, gain in alone if of == name), default=0.0) for name in self.graph_weights}
+        # of very many graphs some have no view of their own
+        seen_all = {name for name, _ in alone} >= set(self.columns.units)
+        gains = {name: max(0.0, gain) for name, gain in gains.items()}
+        return gains if seen_all and any(gains.values()) else self.graph_weights
 
     def dealt(self) -> NDArray[np.float64]:
         """Return the part of each view's weight that is each table's, then each graph's (v, p + q)."""

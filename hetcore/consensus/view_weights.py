@@ -148,22 +148,22 @@ def explained(prior: NDArray, losses: Sequence[NDArray], errors: float = SURE) -
 
 
 def deal(
-    views: Sequence[View], losses: NDArray, gains: Mapping[str, float], graph_weights: Mapping[str, float]
+    views: Sequence[View], losses: NDArray, gains: Mapping[str, float], graph_gains: Mapping[str, float]
 ) -> NDArray[np.float64]:
     """Return each view's shares (v, p + q) in its tables and graphs; rows sum to 1.
 
     Its graphs get what the view gains on the best view of the same tables without a graph, over what it explains; its
-    tables the rest, in proportion to what each explains alone; graphs among themselves by their weights.
+    tables the rest, both in proportion to what each explains alone.
 
     Parameters
     ----------
     views : sequence of View
     losses : (v,) float64
         Over the prior's loss.
-    gains, graph_weights : mapping of str to float
-        By table, what it explains alone; by graph, its weight.
+    gains, graph_gains : mapping of str to float
+        By table and by graph, what it explains alone.
     """
-    tables, graphs = list(gains), list(graph_weights)
+    tables, graphs = list(gains), list(graph_gains)
     shares = np.zeros((len(views), len(tables) + len(graphs)))
     plain = [loss for view, loss in zip(views, losses) if view.tables and not view.graphs]
     without = min(plain, default=1.0)
@@ -172,7 +172,7 @@ def deal(
         if view.graphs and view.tables:
             to_graphs = float(np.clip((without - loss) / max(1.0 - loss, 1e-12), 0.0, 1.0)) if loss < 1.0 else 0.0
         own = _proportions({name: gains[name] for name in view.tables})
-        near = _proportions({name: graph_weights.get(name, 0.0) for name in view.graphs})
+        near = _proportions({name: graph_gains.get(name, 0.0) for name in view.graphs})
         for name, share in own.items():
             row[tables.index(name)] = (1.0 - to_graphs) * share
         for name, share in near.items():

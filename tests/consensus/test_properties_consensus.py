@@ -106,7 +106,7 @@ def test_any_data_give_a_finite_model_that_a_file_keeps(problem, values):
     losses = fit.history_.select("^loss:.*$").to_numpy()
     assert np.isfinite(losses).all() and (losses >= 0).all()
     for weights in (fit.source_weights_, fit.graph_weights_):
-        nothing = weights is fit.graph_weights_ and not any(weights.values())  # then the graphs explain nothing
+        nothing = weights is fit.graph_weights_ and not any(weights.values())  # linked instances are not alike
         assert nothing or abs(sum(weights.values()) - 1) < 1e-9
     assert np.isfinite(fit.contributions(data, per_class=True, graphs=True)).all()
     assert_array_equal(scores(load(dumps(fit)), data), predicted)

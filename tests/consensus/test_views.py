@@ -412,6 +412,25 @@ def test_the_weight_of_a_view_is_dealt_to_its_tables_and_graphs(fitted_events):
     assert {name: value / total for name, value in held.items()} == pytest.approx(last.source_weights, abs=1e-4)
 
 
+def test_a_graph_that_joins_what_differs_has_the_contributions_of_what_it_explains():
+    rng = np.random.default_rng(0)
+    n, ids = 300, np.array([f"i{k}" for k in range(300)])
+    side, a, b = np.sign(rng.normal(size=n)), *rng.integers(n, size=(2, 1200))
+    across, others = side[a] != side[b], rng.integers(n, size=(2, 600))
+    graphs = {"across": (a[across], b[across]), "random": others}
+    edges = {name: pl.DataFrame({"source": ids[one], "target": ids[two]}) for name, (one, two) in graphs.items()}
+    X = rng.normal(size=(n, 2))
+    y = 1.5 * side + 0.5 * X[:, 0] + 0.3 * rng.normal(size=n)
+    table = pl.DataFrame({"id": ids, "x": X[:, 0], "z": X[:, 1]})
+    known = np.where(np.arange(n) % 2, y, np.nan)
+    data = hc.HetData({"t": table}, edges, (ids, known))
+    fitted = hc.GBCRegressor(random_state=0).fit(data)
+    own, across, random = np.abs(fitted.contributions(data, graphs=True)).mean(axis=0)
+    # linked instances are alike along none of the two, and the half of what both tell was the random one's
+    assert not any(fitted.graph_weights_.values())
+    assert across > 0.5 and random < 0.05 * across
+
+
 def test_auto_takes_the_lambda_with_the_lowest_loss_reported(fitted_events):
     model, events = fitted_events
     paths = events[-1].detail["paths"]

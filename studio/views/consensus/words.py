@@ -61,7 +61,7 @@ def why(detail: Mapping[str, Any]) -> list[str]:
     found = [_because(SYMBOLS[name], path, choices[name]) for name, path in paths.items() if name in choices]
     if detail.get("graphs_explain_nothing"):
         # A graph's weight is of what the views leave over: one that smooths columns along its links may be heavy.
-        found.append("The graphs explain nothing of what the views miss, so λ1 has nothing to smooth along.")
+        found.append("Linked instances are no more alike than any two, so λ1 has nothing to smooth along.")
     return found
 
 
