@@ -14,12 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from hetcore.kernels.csr import add_products, append_links, merge_links, weigh_links
+from hetcore.kernels.csr import add_products, add_squares, append_links, merge_links, weigh_links
 from hetcore.kernels.threads import run_each
 from hetcore.numerics import narrowed
 
 __all__ = [
-    "MOST_MERGED", "JoinedLinks", "LinkSum", "ScaledLinks", "count_links", "degrees", "linked_rows", "nothing", "times",
+    "MOST_MERGED", "JoinedLinks", "LinkSum", "ScaledLinks", "count_links", "degrees", "linked_rows", "nothing",
+    "squares_times", "times",
 ]  # fmt: skip
 
 MOST_MERGED = 60_000_000
@@ -152,6 +153,13 @@ class LinkSum:
             run_each(add, parts, self.joined.n_jobs)
         return found
 
+    def squares_times(self, X: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the products of the squared entries with X (n, k)."""
+        joined, sums = self.joined, np.zeros(X.shape)
+        links = joined.starts, joined.indices, joined.values, joined.graphs
+        add_squares(*links, self.shares, np.ascontiguousarray(X, np.float64), np.zeros(joined.n), sums)
+        return sums * self.rows[:, None] ** 2
+
     def degrees(self) -> NDArray[np.float64]:
         """Return the sum of each row (n,)."""
         return (self @ np.ones((self.joined.n, 1)))[:, 0]
@@ -196,6 +204,13 @@ def times(links: Any, X: NDArray) -> NDArray:
     if not (sparse.issparse(links) and 1 < X.shape[1] <= ONE_BY_ONE):
         return links @ X
     return np.stack([links @ column for column in np.ascontiguousarray(X.T)], axis=1)
+
+
+def squares_times(links: Any, X: NDArray) -> NDArray:
+    """Return the squared entries of links (n, n), a CSR array or a LinkSum, times X (n, k)."""
+    if isinstance(links, LinkSum):
+        return links.squares_times(X)
+    return times(sparse.csr_array((links.data**2, links.indices, links.indptr), shape=links.shape), X)
 
 
 def count_links(links: Any) -> int:

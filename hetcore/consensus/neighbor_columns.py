@@ -19,7 +19,7 @@ import polars as pl
 from numpy.typing import NDArray
 from scipy import sparse
 
-from hetcore.consensus.link_sums import LinkSum, ScaledLinks, degrees, linked_rows, times
+from hetcore.consensus.link_sums import LinkSum, ScaledLinks, degrees, linked_rows, squares_times, times
 from hetcore.consensus.recall import MEMORY, key_of
 from hetcore.data import Graph, HetData
 from hetcore.data.identity import positions
@@ -30,13 +30,14 @@ from hetcore.targets import Problem
 
 __all__ = [
     "FAINTEST", "KnownLabels", "NearestRows", "averaged", "dealt_folds", "feature_means", "folds_for",
-    "graph_columns", "joint_links", "label_columns", "mean_over_graphs", "symmetric",
+    "graph_columns", "joint_links", "label_columns", "mean_over_graphs", "second_means", "symmetric",
     "unseen_columns", "unseen_rows", "walk",
 ]  # fmt: skip
 
 SPREAD_SHARE = 0.9  # of what an instance takes over from its neighbours in a step of spreading
 SPREAD_STEPS = 10
 FAINT = 1e-12
+RETURN = 1e-9  # share of two links, below which only rounding says that they do not lead back
 JOINT_POWER = 3
 FOLDS = 5
 FOLDS_OF_FEW, FEW = 10, 60  # labelled rows below which members can't spare a fifth of them
@@ -116,7 +117,7 @@ def _inverse_root(degree: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.divide(1.0, np.sqrt(degree), out=np.zeros(len(degree)), where=degree > 0)
 
 
-def label_columns(links: Any, labels: KnownLabels) -> NDArray[np.float32]:
+def label_columns(links: Any, labels: KnownLabels, *, whole: bool = True) -> NDArray[np.float32]:
     """Return the columns (n, 3 k + 3) of the neighbours' labels, each row's own fold hidden from it.
 
     Mean labels over neighbours, over their neighbours, and of labels that spread over the links; then the logarithms of
@@ -126,6 +127,8 @@ def label_columns(links: Any, labels: KnownLabels) -> NDArray[np.float32]:
     ----------
     links : (n, n) scipy sparse array or LinkSum
     labels : KnownLabels
+    whole : bool, default=True
+        Whether a row's labels are counted as if its own fold were not hidden, as they are for rows of no fold.
     """
     n, k = labels.codes.shape
     # an instance without a link has no columns, rather than columns of nothing
@@ -137,17 +140,11 @@ def label_columns(links: Any, labels: KnownLabels) -> NDArray[np.float32]:
     at_once = max(1, MOST_NUMBERS // max(1, n * (k + 1)))
     spreading = symmetric(links, loops=False) if folds else None
     for first in range(0, len(folds), at_once):
-        _write_columns(links, spreading, labels, folds[first : first + at_once], columns)
+        some = folds[first : first + at_once]
+        for fold, part in zip(some, _parts(links, spreading, labels, [(fold,) for fold in some])):
+            rows = np.flatnonzero((labels.fold == fold) & linked)
+            columns[rows] = _columns([each[rows] for each in part], _shown(labels, fold) if whole else 1.0)
     return columns
-
-
-def _write_columns(links: Any, spreading: Any, labels: KnownLabels, folds: list[int], columns: NDArray) -> None:
-    """Write the columns of the linked rows of some folds."""
-    linked = linked_rows(links)
-    hidden = [(fold,) for fold in folds]
-    for fold, part in zip(folds, _parts(links, spreading, labels, hidden)):
-        rows = np.flatnonzero((labels.fold == fold) & linked)
-        columns[rows] = _columns(*(each[rows] for each in part))
 
 
 def _parts(links: Any, spreading: Any, labels: KnownLabels, hidden: Sequence[tuple[int, ...]]) -> list[list[NDArray]]:
@@ -188,7 +185,7 @@ def unseen_columns(links: Any, labels: KnownLabels) -> NDArray[np.float32]:
         some = pairs[first : first + at_once]
         for (a, b), part in zip(some, _parts(links, spreading, labels, some)):
             here = np.flatnonzero(linked & (pair == a * folds + b))
-            columns[here] = _columns(*(each[rows[here]] for each in part))
+            columns[here] = _columns([each[rows[here]] for each in part], _shown(labels, a, b))
     return columns
 
 
@@ -200,11 +197,19 @@ def _spread(links: Any, given: NDArray[np.float64]) -> NDArray[np.float64]:
     return spread
 
 
-def _columns(one: NDArray, two: NDArray, spread: NDArray) -> NDArray[np.float64]:
-    means = [_means(each) for each in (one, two, spread)]
+def _shown(labels: KnownLabels, *hidden: int) -> float:
+    """Return the share of the labels that is left where some folds are hidden."""
+    known = labels.known.sum()
+    return float((labels.known & ~np.isin(labels.fold, hidden)).sum() / known) if known else 1.0
+
+
+def _columns(sums: Sequence[NDArray], shown: float) -> NDArray[np.float64]:
+    means = [_means(each) for each in sums]
+    # as many as if all were shown: new rows see all of them, and would look better linked than any row of the fit
+    one, two, spread = (each[:, -1:] / max(shown, FAINT) for each in sums)
     # logarithms, for trees and linear learners alike see 1 to 10 as they see 10 to 100; spreading leaves shares far
     # below 1
-    counts = [np.log1p(one[:, -1:]), np.log1p(two[:, -1:]), np.log(spread[:, -1:] + 1e-9)]
+    counts = [np.log1p(one), np.log1p(two), np.log(spread + 1e-9)]
     return np.hstack([*means, *counts])
 
 
@@ -339,13 +344,37 @@ def _means(sums: NDArray) -> NDArray[np.float64]:
 
 def feature_means(links: Any, X: NDArray) -> NDArray[np.float32]:
     """Return the means (n, d) of the neighbours' known values of X (n, d), weighted by the links; NaN over none."""
+    total, count = _sums_of_known(links, X)
+    return _mean_where(total, count, FAINT).astype(np.float32)
+
+
+def second_means(links: Any, X: NDArray, near: NDArray) -> NDArray[np.float32]:
+    """Return the means (n, d) of the neighbours' means, `near`, without what these say of the row itself.
+
+    That is where a random walk of two links ends that does not come back. NaN where each does.
+    """
+    (total, count), known = _sums_of_known(links, near), _known(X)
+    among = times(links, known.astype(links.dtype))
+    back = squares_times(links, np.divide(1.0, among, out=np.zeros_like(among), where=among > FAINT)) * known
+    # what rounding leaves of two equal sums is nobody
+    return _mean_where(total - back * np.where(known, X, 0.0), count - back, RETURN * count).astype(np.float32)
+
+
+def _known(X: NDArray) -> NDArray[np.bool_]:
+    """Return where X (n, d) is known, (n, d), or (n, 1) where nothing is missing, for all columns are alike."""
     known = ~np.isnan(X)
+    return known[:, :1] if known.all() else known
+
+
+def _sums_of_known(links: Any, X: NDArray) -> tuple[NDArray, NDArray]:
+    """Return the neighbours' sums (n, d) and weights (n, d or 1)."""
     # of the links' type, float64 but for very many: sums of float32 lose digits
-    total = times(links, np.where(known, X, 0.0).astype(links.dtype))
-    # all columns alike where nothing is missing
-    count = times(links, (known[:, :1] if known.all() else known).astype(links.dtype))
-    means = np.divide(total, count, out=np.full(X.shape, np.nan), where=np.broadcast_to(count > FAINT, X.shape))
-    return means.astype(np.float32)
+    known = _known(X)
+    return times(links, np.where(known, X, 0.0).astype(links.dtype)), times(links, known.astype(links.dtype))
+
+
+def _mean_where(total: NDArray, count: NDArray, least: Any) -> NDArray[np.float64]:
+    return np.divide(total, count, out=np.full(total.shape, np.nan), where=np.broadcast_to(count > least, total.shape))
 
 
 def mean_over_graphs(

@@ -38,6 +38,7 @@ from hetcore.consensus.neighbor_columns import (
     dealt_folds,
     feature_means,
     label_columns,
+    second_means,
     symmetric,
     unseen_columns,
     unseen_rows,
@@ -50,7 +51,7 @@ from hetcore.consensus.table_views import BY_CATEGORY, NEAR, DataView, TableView
 from hetcore.data import HetData
 from hetcore.errors import DataError
 from hetcore.numerics import narrowed
-from hetcore.parameters import Domain
+from hetcore.parameters import Domain, Flag
 from hetcore.schema import TEXTS, Array, Part, Parts, Stored, Value
 from hetcore.targets import Problem
 from hetcore.trees import MANY_LABELS
@@ -91,10 +92,11 @@ class ViewColumns(Stored):
         "units": Domain(lambda v: all(finite(unit) and unit > 0 for unit in v.values()), "mean weights by graph"),
         "shown": TEXTS, "views": Value(VIEWS, _views_from, _plain_views),
         "lacked": Array("s", np.int64, 0, 1, optional=True), "near": Part(NearestRows, optional=True),
-        "by_category": Part(CategoryLabels, optional=True),
+        "by_category": Part(CategoryLabels, optional=True), "whole": Value(Flag(), absent=False),
     }  # fmt: skip
 
     origin = ""  # digest of the data of `fit`, where it is recalled
+    whole = True  # labels counted as if none were hidden, two links that never lead back; not in files of before
 
     def fit(
         self,
@@ -197,7 +199,7 @@ class ViewColumns(Stored):
             self.lacked = _lacked(np.array([*has, *present]), labels.known)
         made: dict[tuple[str, str], tuple[NDArray, NDArray]] = {}
         for linked, (name, among) in zip(present, links.items()):
-            made |= self._label_matrices(name, linked, label_columns(among, labels), learn=learn)
+            made |= self._label_matrices(name, linked, label_columns(among, labels, whole=self.whole), learn=learn)
             if learn and self._hidden:
                 self._keep_unseen_labels(name, unseen_columns(among, labels))
         of_graphs = iter(self._data_views(made, [view for view in self.views if view.graphs]))
@@ -316,7 +318,7 @@ class ViewColumns(Stored):
         made, blocks, usable, first = {}, [], self._usable(present), len(tables.has)
         uncounted = []  # the same without how many labels there are
         for place, (name, among) in enumerate(links.items(), first):
-            near_labels = label_columns(among, labels)
+            near_labels = label_columns(among, labels, whole=self.whole)
             made |= self._label_matrices(name, present[place], near_labels, learn=learn)
             smoothing = symmetric(among, loops=True)
             columns = self._fewer(name, among, tables.joined_linear, learn)
@@ -330,7 +332,8 @@ class ViewColumns(Stored):
             made[f"smoothed over {name}", "linear"] = somewhere & usable[place], averaged
             near = feature_means(among, tables.flat)
             degree = np.log1p(degrees(among)).reshape(-1, 1).astype(np.float32)
-            features = [near, feature_means(among, near), degree]
+            second = second_means(among, tables.flat, near) if self.whole else feature_means(among, near)
+            features = [near, second, degree]
             blocks += [near_labels, *features]
             uncounted += [near_labels[:, :-COUNTS], *features]
         graphs, uncounted = np.hstack(blocks), np.hstack(uncounted)

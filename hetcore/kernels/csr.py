@@ -132,6 +132,34 @@ def _add_products(starts, indices, values, graphs, shares, given, sums):
 add_products = kernel(_add_products, allocates=False)
 
 
+def _add_squares(starts, indices, values, graphs, shares, given, met, sums):
+    """Add what stands at each row's neighbours, each times the square of all its links' weight together, to sums.
+
+    Parameters
+    ----------
+    starts, indices, values, graphs, shares
+        As of `add_products`.
+    given : (m, c) float64
+    met : (m,) float64
+        Zeros, and left so: a neighbour's weight while its row is read.
+    sums : (n, c) float64
+    """
+    for i in range(starts.shape[0] - 1):
+        for e in range(starts[i], starts[i + 1]):
+            met[indices[e]] += shares[graphs[e]] * values[e]
+        for e in range(starts[i], starts[i + 1]):
+            j = indices[e]
+            square = met[j] * met[j]
+            # once for a neighbour of several graphs
+            met[j] = 0.0
+            if square > 0.0:
+                for c in range(given.shape[1]):
+                    sums[i, c] += square * given[j, c]
+
+
+add_squares = kernel(_add_squares, allocates=False)
+
+
 def _append_links(indptr, indices, weights, over, graph, ends, all_indices, values, graphs):
     """Write a graph's links, each row's over a number of its own, behind what stands in the row already.
 

@@ -130,6 +130,8 @@ def _graphs() -> None:
     starts, indptr, place = np.arange(3), np.zeros(3, np.int32), np.zeros(2, np.int32)
     csr.merge_links(0, 2, starts, indices, np.full(2, -1, np.int32), indptr, place)
     csr.add_products(starts, indices, values, graphs, np.ones(1), np.zeros((2, 1), np.float32), np.zeros((2, 1)))
+    one_column = np.zeros((2, 1)), np.zeros(2), np.zeros((2, 1))
+    csr.add_squares(starts, indices, values, graphs, np.ones(1), *one_column)
     csr.weigh_links(starts, place, values, graphs, np.ones(1), indptr, np.zeros(2), True)
     csr.nearest_rows(np.zeros((1, 2)), np.zeros(1), np.zeros(2), ends[:1], 1.0, 1.0, np.zeros((1, 1), np.int64))
 

@@ -62,6 +62,22 @@ def test_products_are_added_to_sums(graph, n_columns):
     np.testing.assert_allclose(*found, rtol=1e-12, atol=1e-12)
 
 
+def test_squares_of_links_of_several_graphs(graph):
+    rng, found = np.random.default_rng(0), []
+    n = len(graph[0]) - 1
+    # each row's links twice, by two graphs
+    rows = [np.tile(np.arange(*graph[0][i : i + 2]), 2) for i in range(n)]
+    order, starts = np.concatenate([*rows, np.arange(0)]).astype(int), 2 * graph[0].astype(np.int64)
+    links = graph[1][order], graph[2][order], rng.integers(0, 2, order.size).astype(np.uint16)
+    given, shares = rng.normal(size=(n, 3)), rng.random(2)
+    for module in (csr, naive_csr):
+        met, sums = np.zeros(n), np.ones((n, 3))
+        module.add_squares(starts, *links, shares, given, met, sums)
+        assert not met.any()
+        found.append(sums)
+    np.testing.assert_allclose(*found, rtol=1e-12, atol=1e-12)
+
+
 def test_links_of_graphs_side_by_side_merged_and_averaged(graph):
     n, found = len(graph[0]) - 1, []
     # the same graph twice, so that there is something to merge

@@ -25,6 +25,13 @@ def add_products(starts, indices, values, graphs, shares, given, sums):
         sums[i] += (shares[graphs[own]] * values[own]) @ given[indices[own]].astype(float)
 
 
+def add_squares(starts, indices, values, graphs, shares, given, met, sums):
+    for i in range(len(starts) - 1):
+        own = slice(starts[i], starts[i + 1])
+        weights = np.bincount(indices[own], shares[graphs[own]] * values[own], len(given))
+        sums[i] += weights**2 @ given
+
+
 def append_links(indptr, indices, weights, over, graph, ends, all_indices, values, graphs):
     for i in range(len(indptr) - 1):
         own, size = slice(indptr[i], indptr[i + 1]), indptr[i + 1] - indptr[i]
