@@ -26,7 +26,7 @@ def draw(events: Any, before: Any) -> None:
     # Ended trainings are scored on all they predict, those that go on by their last round.
     results = {label: live.result(label) for label in events} if not live.busy else {}
     st.session_state["drawn noise"] = widgets.curves(mode, events, before, results)
-    if mode == "Matrix" and (text := noise.chosen(live.settings, events)):
+    if mode != "Tensor" and (text := noise.chosen(live.settings, events)):
         st.caption(escape(text))
 
 

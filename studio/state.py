@@ -57,7 +57,7 @@ RENAMED = {
     "spoilt_share": ("corrupted_share",),
 }
 """In addresses of before: controls that have other names now."""
-SWITCHED = ("matrix_factors", "matrix_rate", "matrix_penalty")
+SWITCHED = ("matrix_factors", "matrix_rate", "matrix_penalty", "noise_leaves_classification")
 """Sliders that stand behind a switch now, which addresses of before do not tell: it was off."""
 SHOWN = ("data", "run", "before", "labels", "curve", "present", *VIEW)
 """In an address beside the controls: the example in use, trainings shown and those before, how one looks at them."""

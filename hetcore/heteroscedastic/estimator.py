@@ -41,12 +41,13 @@ PRINTED: dict[str, Any] = {
 
 
 class DeviationProblem(NamedTuple):
-    """What a fit starts from: rows to train on and to score, bins, and which of the rows given took part."""
+    """What a fit starts from: rows to train on and to score, bins, which of the rows given took part, parameters."""
 
     train: Sample
     validation: Sample | None
     mapper: BinMapper
     used: NDArray[np.bool_]
+    params: dict[str, Any]
 
 
 class DeviationBoosting(RowsEstimator):
@@ -151,10 +152,10 @@ class DeviationBoosting(RowsEstimator):
         base, mapper = self._base(self._targets(labels, weights)), BinMapper().fit(known, n_jobs=n_jobs)
         train = Sample(mapper.transform(known, n_jobs), base, weights)
         validation = self._validation(eval_set, mapper)
-        return DeviationProblem(train, validation, mapper, used)
+        return DeviationProblem(train, validation, mapper, used, self._params())
 
     def _start(self, problem: DeviationProblem) -> Rounds:
-        params = self._params()
+        params = problem.params
         return Rounds(problem.train, problem.validation, make_link(params), params, problem.mapper)
 
     def _complete(self, problem: DeviationProblem) -> None:

@@ -12,15 +12,18 @@ from hetcore.base import ClassifierScore
 from hetcore.checks import typed_labels
 from hetcore.errors import DataError
 from hetcore.heteroscedastic.boosting import Rounds
-from hetcore.heteroscedastic.estimator import DeviationBoosting
+from hetcore.heteroscedastic.estimator import DeviationBoosting, DeviationProblem
 from hetcore.heteroscedastic.forest_ensemble import Sample, Scores
 from hetcore.heteroscedastic.likelihoods import class_probabilities
 from hetcore.heteroscedastic.objectives import LEAST_HESSIAN, Labels
-from hetcore.parameters import OneOf, SeedAndThreads, param
+from hetcore.heteroscedastic.tree_size import sized
+from hetcore.parameters import Interval, OneOf, SeedAndThreads, Slider, Whole, param
 from hetcore.registry import MemoryNeed, estimator
-from hetcore.schema import ClassLabels
+from hetcore.schema import ClassLabels, Value
 
 __all__ = ["HGBMClassifier"]
+
+LEAVES, SHARE = Whole(2, also={-1: "no limit"}), Interval(0, 1, "(]")
 
 
 @estimator(MemoryNeed(cell=40, score=360))
@@ -30,12 +33,15 @@ class HGBMClassifier(ClassifierScore, DeviationBoosting, SeedAndThreads):
     Each event (`RoundEnd`) is one round. Its `losses` are mean negative log likelihoods of the labels: "train",
     "left_out" (rows scored by the member that has not seen them; with `folds` > 1) and "held_out" (with `eval_set`).
     Its `detail` has "metric_name": "error", and "metric" and "mean_deviation" by the same sets of rows: the share of
-    wrong classes, and the mean share of labels drawn blindly, in [0, 1].
+    wrong classes, and the mean share of labels drawn blindly, in [0, 1]; "choices" is {"max_leaf_nodes"}, where that
+    was "auto".
 
     Attributes
     ----------
     classes_ : (C,) ndarray
         Class labels.
+    max_leaf_nodes_ : int
+        Most leaves of a tree of this fit.
     instance_weights_, n_iterations_, best_iteration_, history_, n_features_in_
         As of `HGBMRegressor`.
 
@@ -45,12 +51,37 @@ class HGBMClassifier(ClassifierScore, DeviationBoosting, SeedAndThreads):
     regression/classification", 2017: sections 2.4 and 3.2, (8) to (10), (17) to (24).
     """
 
-    _stored = {"classes": ClassLabels()} | DeviationBoosting._stored
+    # files of before have the leaves among their parameters
+    _stored = {"classes": ClassLabels(), "max_leaf_nodes": Value(LEAVES, absent=None)} | DeviationBoosting._stored
 
     patience = 20
+    max_leaf_nodes: int | str = param(
+        "auto",
+        LEAVES.or_text("auto"),
+        'Most leaves of a tree, grown best gain first. "auto" is 4 of fewer than 1,000 rows, with `folds=1` and as '
+        "printed; else of 4, 8, 16, 32 and 64 the last that lowered the loss of left-out rows, told by boosting that "
+        "counts all rows alike, on 10,000 rows at most. The choice is `max_leaf_nodes_`.",
+        Slider("Leaves", 2, 64, 1),
+    )
+    subsample: float | str = param(
+        "auto",
+        SHARE.or_text("auto"),
+        'Share of its rows that a tree is grown on; "auto" is 0.5 of fewer than 1,000 rows, else 0.8.',
+    )
+    column_sample: float | str = param(
+        "auto",
+        SHARE.or_text("auto"),
+        'Share of the columns that a tree may split by, three columns at least; "auto" is 0.4 of fewer than 1,000 '
+        "rows, else 0.7.",
+    )
     link: str = param(
         "flips", OneOf("flips", "sigmoid"), "A share eps(x) of the labels is drawn blindly; or (10), a bounded weight."
     )
+
+    def _start(self, problem: DeviationProblem) -> Rounds:
+        params = sized(problem.train, problem.params, problem.mapper)
+        self.max_leaf_nodes_ = params["max_leaf_nodes"]
+        return super()._start(problem._replace(params=params))
 
     def _targets(self, y: NDArray, weights: NDArray) -> NDArray:
         y = typed_labels(y)
@@ -80,8 +111,13 @@ class HGBMClassifier(ClassifierScore, DeviationBoosting, SeedAndThreads):
                 "metric_name": "error",
                 "metric": {name: _error(state, *each) for name, each in sets.items()},
                 "mean_deviation": {name: _mean_share(state, *each) for name, each in sets.items()},
-            },
+            }
+            | self._choices(),
         }
+
+    def _choices(self) -> dict[str, Any]:
+        auto = self.max_leaf_nodes == "auto"
+        return {"choices": {"max_leaf_nodes": self.max_leaf_nodes_}} if auto else {}
 
     def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
         """Return `predict_proba` as (n,) log-odds, above 0 for the second class, or (n, C) ln probabilities."""
@@ -111,6 +147,11 @@ class HGBMClassifier(ClassifierScore, DeviationBoosting, SeedAndThreads):
         """
         d = self._checked(X).d
         return self.model_.link.deviation_of(d)
+
+    def _restored(self, sizes: dict[str, int]) -> str:
+        if self.max_leaf_nodes_ is None:
+            self.max_leaf_nodes_ = self.max_leaf_nodes
+        return super()._restored(sizes)
 
     def _sizes(self, meta: dict[str, Any]) -> dict[str, int]:
         return {"K": 1 if len(meta["classes"]) == 2 else len(meta["classes"])}

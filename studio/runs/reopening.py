@@ -231,16 +231,19 @@ def _noise(run: Run, own: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Return the values of the Noise page's controls."""
     mode = MODES[run.method]
     values = {"mode": mode} | _params(run, f"Noise {mode}")
+    # A switch says "auto", not the slider, also of a run from before there was a switch.
+    values = {name: value for name, value in values.items() if value != "auto"}
     key, params = mode.lower(), run.settings.get("params", {})
     if mode == "Table":
         kind = "classification" if run.method == "HGBMClassifier" else "regression"
-        share = round(100 * params.get("column_sample", 1.0))
         # Numbers and classes have controls of their own.
         values = {f"{name}_{kind}" if name in SIZES else name: value for name, value in values.items()}
-        values |= {f"weighting_{kind}": params.get("weighting"), f"noise_columns_{kind}": share}
+        values |= {f"weighting_{kind}": params.get("weighting")}
+        if (share := params.get("column_sample", 1.0)) != "auto":
+            values[f"noise_columns_{kind}"] = round(100 * share)
+        if kind == "classification":
+            values["noise_leaves_classificationauto"] = params.get("max_leaf_nodes", "auto") == "auto"
     if mode == "Matrix":
-        # A switch says "auto", not the slider, also of a run from before there was a switch.
-        values = {name: value for name, value in values.items() if value != "auto"}
         values |= {f"matrix_{FACTORS[name]}auto": params.get(name, "auto") == "auto" for name in FIXED}
         values |= dict(zip(("matrix_users", "matrix_items"), run.settings.get("form", {}).get("columns", ())))
     values |= {"flipped": 0, f"{key}_disturbed": 0}

@@ -54,13 +54,16 @@ def test_the_page_says_what_to_do_and_nothing_trains_unasked():
 def test_controls_begin_at_the_defaults_of_the_method(example, kind):
     page = opened(example)
     method = hc.HGBMRegressor if kind == "regression" else hc.HGBMClassifier
-    sliders = {
-        "rounds": method.n_iterations, "rate": method.learning_rate, "deviation_rate": method.deviation_rate,
-        "leaves": method.max_leaf_nodes,
-    }  # fmt: skip
+    sliders = {"rounds": method.n_iterations, "rate": method.learning_rate, "deviation_rate": method.deviation_rate}
     for name, parameter in sliders.items():
         assert page.slider(key=f"noise_{name}_{kind}").value == parameter.default
-    assert page.slider(key=f"noise_columns_{kind}").value == 100 * method.column_sample.default
+    if kind == "classification":
+        # a switch leaves them to the training
+        assert (method.max_leaf_nodes.default, method.column_sample.default) == ("auto", "auto")
+        page.toggle(key=f"noise_leaves_{kind}auto").set_value(False).run()
+    leaves, columns = (4, 40) if kind == "classification" else (32, 100)
+    assert page.slider(key=f"noise_leaves_{kind}").value == leaves
+    assert page.slider(key=f"noise_columns_{kind}").value == columns
 
 
 def test_numbers_show_both_errors_bands_and_calibration():

@@ -308,6 +308,30 @@ def test_a_matrix_is_opened_again_with_what_was_chosen_and_what_was_given():
     assert not {"matrix_factors", "matrix_penalty"} & set(values)
 
 
+def test_a_table_of_classes_is_opened_again_with_trees_as_they_were_sized():
+    data, switch = datasets.load("planted_flips"), "noise_leaves_classificationauto"
+
+    def opened(params):
+        setting = noise.settings("Table", data, params, [], ())["HGBM"]
+        return reopening.controls(training.run_of("Noise", setting, {"example": "planted_flips"}, "", "me"), "", [], [])
+
+    auto = opened({"max_leaf_nodes": "auto", "column_sample": "auto"})
+    assert auto[switch] and not {"noise_leaves_classification", "noise_columns_classification"} & set(auto)
+    given = opened({"max_leaf_nodes": 6, "column_sample": 0.3})
+    assert not given[switch] and given["noise_leaves_classification"] == 6
+    assert given["noise_columns_classification"] == 30
+
+
+def test_the_leaves_that_were_chosen_are_reported():
+    both = noise.settings("Table", datasets.load("planted_flips"), {"max_leaf_nodes": "auto"}, [], ())
+    events = {
+        label: [RoundEnd("", 0, 1, {}, detail={"choices": {"max_leaf_nodes": n}})] for label, n in zip(both, (8, 16))
+    }
+    assert noise.chosen(both, events) == "Leaves of a tree: HGBM 8; GBM 16."
+    given = {label: replace(each, params={"max_leaf_nodes": 4}) for label, each in both.items()}
+    assert noise.chosen(given, events) == ""
+
+
 def test_parameters_of_a_matrix_are_called_as_their_controls_are():
     before, after = (Outcome(params=dict.fromkeys(("n_factors", "regularisation"), value)) for value in ("auto", 3))
     assert changed(before, after) == ["factors D auto → 3", "penalty λ auto → 3"]

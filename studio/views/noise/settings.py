@@ -101,7 +101,7 @@ def settings(
 
 
 def chosen(settings: Mapping[str, Setting], events: Mapping[str, Sequence[Any]]) -> str:
-    """Say which numbers parameters of "auto" became in the trainings of a matrix; empty where none is.
+    """Say which numbers parameters of "auto" became in the trainings; empty where none is.
 
     Parameters
     ----------
@@ -115,6 +115,9 @@ def chosen(settings: Mapping[str, Setting], events: Mapping[str, Sequence[Any]])
     found = {label: numbers for label, numbers in found.items() if "auto" in settings[label].params.values()}
     if not found:
         return ""
+    if any("max_leaf_nodes" in numbers for numbers in found.values()):
+        each = "; ".join(f"{label} {numbers['max_leaf_nodes']}" for label, numbers in found.items() if numbers)
+        return f"Leaves of a tree: {each}."
     if any(found.values()):
         return f"Chosen by cross-validation: {'; '.join(f'{label} {_named(found[label])}' for label in found)}."
     params = settings[next(iter(found))].params

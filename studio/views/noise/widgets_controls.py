@@ -12,6 +12,7 @@ import hetcore as hc
 from hetcore.data import HetData
 from hetcore.factorization.choice import FIXED
 from hetcore.factorization.estimator import MOST
+from hetcore.heteroscedastic.tree_size import FEW, MANY_ROWS
 from hetcore.parameters import Parameter
 from studio import session
 from studio.jobs.job import Setting
@@ -20,7 +21,7 @@ from studio.views.noise import settings
 
 __all__ = ["INVITATIONS", "controls", "examples", "explain", "mode"]
 
-PRINTED = "As printed in the paper"
+PRINTED, SIZED = "As printed in the paper", "Trees sized by left-out rows"
 INVITATIONS = {
     "Table": "Press Train: two boosted models learn side by side from labels of which some are wrong. "
     "GBM trusts every row alike, HGBM learns which to trust.",
@@ -150,22 +151,36 @@ def _table_params(data: HetData) -> dict[str, Any]:
         "n_iterations": _from(method.n_iterations, f"noise_rounds_{kind}"),
         "learning_rate": _from(method.learning_rate, f"noise_rate_{kind}"),
         "deviation_rate": _from(method.deviation_rate, f"noise_deviation_rate_{kind}"),
-        "max_leaf_nodes": _from(method.max_leaf_nodes, f"noise_leaves_{kind}"),
         "weighting": _from(method.weighting, f"weighting_{kind}"),
     }
-    share = slider(
-        "Columns a tree sees, per cent", 5, 100, start=round(100 * method.column_sample.default), step=5,
-        key=f"noise_columns_{kind}", help="Fewer are faster with many.",
-    )  # fmt: skip
+    params |= _tree_sizes(method, kind)
     printed = st.toggle(
         PRINTED, key=held("noise_printed", False, label=PRINTED), help="One model of all rows, equation (10)."
     )
-    return params | {"column_sample": share / 100, "as_printed": printed, "random_state": _seed("Table")}
+    return params | {"as_printed": printed, "random_state": _seed("Table")}
 
 
-def _from(parameter: Parameter, key: str) -> Any:
-    """Draw a slider that begins at a method's default, wherever that is."""
-    (label, low, high, step), start = parameter.slider, parameter.default
+def _tree_sizes(method: Any, kind: str) -> dict[str, Any]:
+    """Draw the leaves of trees and the columns they see; of classes a switch that leaves both to the training."""
+    names = {"max_leaf_nodes": method.max_leaf_nodes, "column_sample": method.column_sample}
+    start = {name: FEW.get(name) if each.default == "auto" else each.default for name, each in names.items()}
+    # One element, whatever is in it: what is below keeps its place, and an opened expander stays open.
+    with st.container():
+        if "auto" in (each.default for each in names.values()):
+            key = held(f"noise_leaves_{kind}auto", True, label=SIZED)
+            if st.toggle(SIZED, key=key, help=f"Small trees of few columns below {MANY_ROWS:,} rows."):
+                return dict.fromkeys(names, "auto")
+        leaves = _from(method.max_leaf_nodes, f"noise_leaves_{kind}", start["max_leaf_nodes"])
+        share = slider(
+            "Columns a tree sees, per cent", 5, 100, start=round(100 * start["column_sample"]), step=5,
+            key=f"noise_columns_{kind}", help="Fewer are faster with many.",
+        )  # fmt: skip
+    return {"max_leaf_nodes": leaves, "column_sample": share / 100}
+
+
+def _from(parameter: Parameter, key: str, start: Any = None) -> Any:
+    """Draw a slider that begins at a method's default, wherever that is, unless it is given."""
+    (label, low, high, step), start = parameter.slider, parameter.default if start is None else start
     return slider(label, min(low, start), max(high, 2 * start), start=start, step=step, key=key, help=parameter.help)
 
 
