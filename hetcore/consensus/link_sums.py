@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from hetcore.consensus.one_way import OneWay
 from hetcore.kernels.csr import add_products, add_squares, append_links, merge_links, weigh_links
 from hetcore.kernels.threads import run_each
 from hetcore.numerics import narrowed
@@ -207,9 +208,11 @@ def times(links: Any, X: NDArray) -> NDArray:
 
 
 def squares_times(links: Any, X: NDArray) -> NDArray:
-    """Return the squared entries of links (n, n), a CSR array or a LinkSum, times X (n, k)."""
+    """Return each entry of links (n, n) times the opposite one, which is its square but of one way, times X (n, k)."""
     if isinstance(links, LinkSum):
         return links.squares_times(X)
+    if isinstance(links, OneWay):
+        return times(links.multiply(links.T).tocsr(), X)
     return times(sparse.csr_array((links.data**2, links.indices, links.indptr), shape=links.shape), X)
 
 

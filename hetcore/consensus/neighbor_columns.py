@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from hetcore.consensus.link_sums import LinkSum, ScaledLinks, degrees, linked_rows, squares_times, times
+from hetcore.consensus.one_way import OneWay
 from hetcore.consensus.recall import MEMORY, key_of
 from hetcore.data import Graph, HetData
 from hetcore.data.identity import positions
@@ -101,15 +102,19 @@ def walk(links: Any) -> Any:
 
 
 def symmetric(links: Any, loops: bool) -> Any:
-    """Return D^-1/2 A D^-1/2 of the links A (n, n); with `loops`, of A plus a link of mean weight to oneself."""
+    """Return D^-1/2 A D^-1/2 of the links A (n, n); with `loops`, of A plus a link of mean weight to oneself.
+
+    Of links that lead one way D is of the rows on the left, of the columns on the right.
+    """
     # of mean weight: a loop of 1 would drown links of small weights, or be drowned
     if isinstance(links, LinkSum):
         loop = links.mean() if loops else 0.0
         return ScaledLinks(links, _inverse_root(links.degrees() + loop), loop)
-    weight = float(links.data.mean(dtype=np.float64)) if links.nnz else 1.0
+    leads, weight = isinstance(links, OneWay), float(links.data.mean(dtype=np.float64)) if links.nnz else 1.0
     links = links + weight * sparse.eye_array(links.shape[0], dtype=links.dtype) if loops else links
     root = _inverse_root(degrees(links))
-    values = np.repeat(root, np.diff(links.indptr)) * links.data * root[links.indices]
+    ends = _inverse_root(degrees(links.T)) if leads else root
+    values = np.repeat(root, np.diff(links.indptr)) * links.data * ends[links.indices]
     return sparse.csr_array((values.astype(links.dtype), links.indices, links.indptr), shape=links.shape)
 
 
@@ -355,6 +360,7 @@ def second_means(links: Any, X: NDArray, near: NDArray) -> NDArray[np.float32]:
     """
     (total, count), known = _sums_of_known(links, near), _known(X)
     among = times(links, known.astype(links.dtype))
+    # the weight of a way there, times that of the way back
     back = squares_times(links, np.divide(1.0, among, out=np.zeros_like(among), where=among > FAINT)) * known
     # what rounding leaves of two equal sums is nobody
     return _mean_where(total - back * np.where(known, X, 0.0), count - back, RETURN * count).astype(np.float32)

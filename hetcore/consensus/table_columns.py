@@ -166,7 +166,8 @@ class TableColumns(Stored):
         self.has_words = any(table.plain.unit_rows for table in self._tables.values())
         joined = _beside(plain)
         # directions that vary little may say much to a linear learner; its columns are averaged along each graph too
-        copies = 1 + min(len(data.graphs), MOST_GRAPHS)
+        # a directed graph has its two sides beside it
+        copies = 1 + min(sum(1 if each.arcs is None else 3 for each in data.graphs.values()), MOST_GRAPHS)
         self.linear_sees_all = joined.shape[1] <= MOST_LINEAR_COLUMNS and copies * joined.size <= MOST_LINEAR_CELLS
         if joined.shape[1] > MOST_SMOOTH_COLUMNS:
             # a single wide table has its components already

@@ -7,6 +7,7 @@
 | labels of GRAPH | neighbours' labels at one and two links and spread further, hidden by fold |
 | smoothed over GRAPH | the joined columns averaged twice over the links and oneself (SGC) |
 | joined and graphs | the joined columns, neighbours' labels and features at one and two links; for trees how many |
+| joined and directions | the same of each side of directed graphs: "GRAPH, out" and "GRAPH, in" |
 | labels near in TABLE | of classes: labels of the nearest rows and of their nearest, and spread, hidden by fold |
 | labels by category | of columns of very many categories: labels of the same category, hidden by fold |
 | joined and labels by category | both, for trees |
@@ -43,6 +44,7 @@ from hetcore.consensus.neighbor_columns import (
     unseen_columns,
     unseen_rows,
 )
+from hetcore.consensus.one_way import graph_of, is_side, one_way, sides_of
 from hetcore.consensus.outputs import Outputs
 from hetcore.consensus.projection import Projection, principal
 from hetcore.consensus.recall import MEMORY, held_views, hold_views, key_of, key_of_tables
@@ -60,7 +62,9 @@ __all__ = [
     "ALL_GRAPHS", "TREES", "ViewColumns", "enough_lack", "fitted_views", "views", "views_apart",
 ]  # fmt: skip
 
-ALL_GRAPHS, ALL_TABLES = "all graphs", "all tables"
+ALL_GRAPHS, ALL_TABLES, JOINED = "all graphs", "all tables", "joined and graphs"
+SCALES = {JOINED: "graphs", "joined and directions": "directions"}
+"""Columns of all tables and of several graphs, or of the sides of directed ones, and the name of their scale."""
 TREES = ("trees", "shallow trees", "deep trees")
 LEARNERS = (*TREES, "kernel", "linear")
 SEEN_BY = ("trees", "kernel", "linear")  # learners with columns of their own: all trees see the same
@@ -125,7 +129,8 @@ class ViewColumns(Stored):
         linked = {name: graph for name, graph in data.graphs.items() if graph.n_edges}
         self.units = {name: float(graph.weights.mean(dtype=np.float64)) for name, graph in linked.items()}
         largest = sorted(linked, key=lambda name: -linked[name].n_edges)[:MOST_GRAPHS]
-        self.shown = [name for name in linked if name in largest] + [ALL_GRAPHS] * (len(linked) > 1)
+        shown = {name: graph for name, graph in linked.items() if name in largest}
+        self.shown = [*shown, *sides_of(shown, MOST_GRAPHS), *[ALL_GRAPHS] * (len(linked) > 1)]
         self.scales: dict[str, Projection] = {}
         near = () if apart or "linear" not in learners else NearestRows.tables_of(data, labels)
         self.near = NearestRows.of(data.id_series, _columns_of(near, tables), labels) if near else None
@@ -242,11 +247,12 @@ class ViewColumns(Stored):
             of = tuple(name for name in tables if name in self.by_category.tables)
             views += [View(f"{whole} and {BY_CATEGORY}", "trees", tables, ()), View(BY_CATEGORY, "linear", of, ())]
         for name in self.shown:
-            of = graphs if name == ALL_GRAPHS else (name,)
+            of = graphs if name == ALL_GRAPHS else (graph_of(name, self.units)[0],)
             views += [View(f"labels of {name}", learner, (), of) for learner in ("trees", "linear")]
             views += [View(f"smoothed over {name}", "linear", tables, of)]
-        if graphs:
-            views += [View("joined and graphs", learner, tables, graphs) for learner in LEARNERS]
+        for columns, names in self._joined_graphs().items():
+            of = graphs if columns == JOINED else tuple(dict.fromkeys(graph_of(name, graphs)[0] for name in names))
+            views += [View(columns, learner, tables, of) for learner in LEARNERS]
         if self.near is not None:
             near = tuple(self.near.names)
             views += [View(NEAR + name, "linear", (name,), ()) for name in near]
@@ -315,8 +321,7 @@ class ViewColumns(Stored):
     def _graph_matrices(
         self, links: Mapping[str, Any], labels: KnownLabels, tables: Tables, present: NDArray[np.bool_], *, learn: bool
     ) -> dict[tuple[str, str], tuple[NDArray, NDArray]]:
-        made, blocks, usable, first = {}, [], self._usable(present), len(tables.has)
-        uncounted = []  # the same without how many labels there are
+        made, blocks, usable, first = {}, {}, self._usable(present), len(tables.has)
         for place, (name, among) in enumerate(links.items(), first):
             near_labels = label_columns(among, labels, whole=self.whole)
             made |= self._label_matrices(name, present[place], near_labels, learn=learn)
@@ -333,24 +338,42 @@ class ViewColumns(Stored):
             near = feature_means(among, tables.flat)
             degree = np.log1p(degrees(among)).reshape(-1, 1).astype(np.float32)
             second = second_means(among, tables.flat, near) if self.whole else feature_means(among, near)
-            features = [near, second, degree]
-            blocks += [near_labels, *features]
-            uncounted += [near_labels[:, :-COUNTS], *features]
-        graphs, uncounted = np.hstack(blocks), np.hstack(uncounted)
+            blocks[name] = near_labels, near, second, degree
+        for columns, names in self._joined_graphs().items():
+            # without the links of the other views, which may be missing
+            there = [*range(first), *(first + place for place, name in enumerate(links) if name in names)]
+            covers = present[there].any(axis=0) & usable[there].all(axis=0)
+            seen = self._beside_graphs(columns, [blocks.pop(name) for name in names], tables, learn=learn)
+            made |= {(columns, learner): (covers, X) for learner, X in zip(SEEN_BY, seen)}
+            if learn and self._hidden:
+                among = {name: links[name] for name in names}
+                self._keep_unseen(columns, among, labels, dict(zip(SEEN_BY, seen)))
+        return made
+
+    def _joined_graphs(self) -> dict[str, list[str]]:
+        """Return what is shown of graphs by the columns that it is in beside the tables'."""
+        sides = [name for name in self.shown if is_side(name, self.units)]
+        whole = [name for name in self.shown if name not in sides]
+        return {columns: names for columns, names in zip(SCALES, (whole, sides)) if names}
+
+    def _beside_graphs(
+        self, columns: str, blocks: list[tuple[NDArray, ...]], tables: Tables, *, learn: bool
+    ) -> tuple[NDArray, NDArray, NDArray]:
+        """Return the joined columns and those of some graphs, (n, d) each, as trees, kernels and lines see them."""
+        graphs = np.hstack([np.hstack(each) for each in blocks])
+        # the same without how many labels there are
+        uncounted = np.hstack([np.hstack([each[0][:, :-COUNTS], *each[1:]]) for each in blocks])
         blocks.clear()
         # counts rise and fall together, and a line through them would run far where a new row has a part of its links;
         # files of before have them
-        counted = not learn and self.scales["graphs"].center.size == graphs.shape[1]
-        scaled = self._scaled("graphs", graphs if counted else uncounted, learn)
-        covers = present.any(axis=0) & usable.all(axis=0)
+        key = SCALES[columns]
+        counted = not learn and self.scales[key].center.size == graphs.shape[1]
+        scaled = self._scaled(key, graphs if counted else uncounted, learn)
         smooth = linear = narrowed(np.hstack([tables.joined_smooth, scaled]))
         # not twice where both learners see the same columns
         if tables.joined_linear is not tables.joined_smooth:
             linear = narrowed(np.hstack([tables.joined_linear, scaled]))
-        columns = np.hstack([tables.joined, graphs]), smooth, linear
-        if learn and self._hidden:
-            self._keep_unseen(links, labels, dict(zip(SEEN_BY, columns)))
-        return made | {("joined and graphs", learner): (covers, X) for learner, X in zip(SEEN_BY, columns)}
+        return np.hstack([tables.joined, graphs]), smooth, linear
 
     def _fewer(self, name: str, links: Any, X: NDArray, learn: bool) -> NDArray:
         """Return the columns X (n, d) to average over a graph: of very many links components of them (n, r)."""
@@ -370,12 +393,14 @@ class ViewColumns(Stored):
             (key, "linear"): (linked, self._scaled(key, near_labels[:, :-COUNTS], learn)),
         }
 
-    def _keep_unseen(self, links: Mapping[str, Any], labels: KnownLabels, columns: Mapping[str, NDArray]) -> None:
-        """Keep what members of views of neighbours' labels learn from; `columns` are joined and graphs, by learner."""
+    def _keep_unseen(
+        self, joined: str, links: Mapping[str, Any], labels: KnownLabels, columns: Mapping[str, NDArray]
+    ) -> None:
+        """Keep what members of views of neighbours' labels learn from; `columns` are the joined ones, by learner."""
         values = [unseen_columns(among, labels) for among in links.values()]
         for name, near_labels in zip(links, values):
             self._keep_unseen_labels(name, near_labels)
-        width, scale = values[0].shape[1], self.scales["graphs"]
+        width, scale = values[0].shape[1], self.scales[SCALES[joined]]
         # of each graph's columns the first are labels, and the features behind them tell none
         for learner in SEEN_BY:
             n_labels = width if learner == "trees" else width - COUNTS
@@ -384,7 +409,7 @@ class ViewColumns(Stored):
             places = (np.arange(len(seen))[:, None] * step + np.arange(n_labels)).ravel()
             found = np.hstack(seen) if learner == "trees" else scale.of_columns(places)(np.hstack(seen))
             first = columns[learner].shape[1] - len(seen) * step
-            self._unseen["joined and graphs", learner] = Unseen(first + places, found)
+            self._unseen[joined, learner] = Unseen(first + places, found)
 
     def _keep_unseen_labels(self, name: str, columns: NDArray) -> None:
         key = f"labels of {name}"
@@ -393,10 +418,11 @@ class ViewColumns(Stored):
             self._unseen[key, learner] = Unseen(np.arange(each.shape[1]), each)
 
     def links(self, data: HetData, name: str, n_jobs: int = 1) -> Any:
-        """Return the links (n, n) of a graph over its mean weight, or the sum of all; none where the data lack it.
+        """Return the links (n, n) of a graph or a side over its mean weight, or all; none where the data lack it.
 
         Products of very many links are made by `n_jobs` threads, with the same bits.
         """
+        name, direction = graph_of(name, self.units)
         chosen = self.units if name == ALL_GRAPHS else {name: self.units[name]}
         have = [each for each in chosen if each in data.graphs]
         several = [data.graphs[each].adjacency() for each in have] if len(have) > 1 else []
@@ -404,7 +430,8 @@ class ViewColumns(Stored):
             return JoinedLinks(several, [chosen[each] for each in have], n_jobs=n_jobs).total()
         if not have:
             return sparse.csr_array((data.n, data.n), dtype=np.float64)
-        return data.graphs[have[0]].adjacency().astype(np.float64) / chosen[have[0]]
+        graph, unit = data.graphs[have[0]], chosen[have[0]]
+        return graph.adjacency().astype(np.float64) / unit if direction == "both" else one_way(graph, direction) / unit
 
     def width(self, view: View, k: int) -> int:
         """Return how many columns a view has for k scores a row."""
@@ -420,11 +447,12 @@ class ViewColumns(Stored):
             return fewer.components.shape[1]
         if not view.tables:
             return near_labels if trees else near_labels - COUNTS
-        if view.columns == "joined and graphs":
-            counted = len(self.shown) * (near_labels + 2 * flat + 1)
+        if view.columns in SCALES:
+            key, shown = SCALES[view.columns], len(self._joined_graphs()[view.columns])
+            counted = shown * (near_labels + 2 * flat + 1)
             # smooth learners of files of before see counts too
-            seen = self.scales["graphs"].center.size if "graphs" in self.scales and not trees else counted
-            return joined + (seen if seen == counted - len(self.shown) * COUNTS else counted)
+            seen = self.scales[key].center.size if key in self.scales and not trees else counted
+            return joined + (seen if seen == counted - shown * COUNTS else counted)
         if view.graphs or view.columns == "joined" or linear:
             return joined
         return (tables.widths() if trees else tables.smooth_widths())[view.tables[0]]
@@ -442,7 +470,8 @@ class ViewColumns(Stored):
 
     def _fault(self, sizes: dict[str, int]) -> str:
         widths = self.tables.smooth_widths()
-        known = set(self.shown) <= {*self.units, ALL_GRAPHS} and set(self.views) <= set(self._all_views())
+        graphs = {graph_of(name, self.units)[0] for name in self.shown}
+        known = graphs <= {*self.units, ALL_GRAPHS} and set(self.views) <= set(self._all_views())
         if self.lacked is not None and len(self.lacked) != len(self.tables.names) + len(self.shown):
             return "The model file does not say of each table and graph whether it may be missing: save the model again"
         if self.near is not None and self.near.rows.shape[1] != sum(widths.get(name, 0) for name in self.near.names):
@@ -464,7 +493,7 @@ def _is_spared(view: View) -> bool:
     """Return whether a view says of numbers what others, of other learners, say as well: it would cost its time."""
     if view.columns.startswith("labels of"):
         return view.learner == "trees"
-    return view.columns == "joined and graphs" and view.learner == "kernel"
+    return view.columns in SCALES and view.learner == "kernel"
 
 
 def _has(data: HetData, name: str) -> NDArray[np.bool_]:

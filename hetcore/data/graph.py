@@ -41,7 +41,8 @@ class Graph:
         `edge_index` and perhaps `edge_weight` (or an `edge_attr` of one number an edge), whose nodes without ids are
         "0", "1", ....
     directed : bool, default=False
-        Whether to keep which way each edge leads, for `neighbors`. All else sees the undirected graph.
+        Whether to keep which way each edge leads: the consensus and `neighbors` ask for it, all else sees the
+        undirected graph.
     signed : bool, default=False
         Whether negative weights are kept, for `neighbors`. All else sees their absolute values.
 
