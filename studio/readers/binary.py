@@ -12,6 +12,8 @@ import pyarrow.compute
 import pyarrow.ipc
 import pyarrow.parquet
 
+from hetcore.data.report import Finding
+from hetcore.data.text import counted
 from hetcore.errors import DataError
 from studio.limits import UPLOADS
 from studio.messages import shown
@@ -20,6 +22,9 @@ from studio.readers.parsed import ParsedTable
 
 __all__ = ["read_arrow", "read_parquet"]
 
+NAMED = 20
+"""Columns left out that are named."""
+
 
 def read_parquet(name: str, content: bytes, options: Mapping[str, Any]) -> ParsedTable:
     """Read a Parquet file.
@@ -27,21 +32,24 @@ def read_parquet(name: str, content: bytes, options: Mapping[str, Any]) -> Parse
     Raises
     ------
     DataError
-        If it is damaged, larger than the limits, or holds columns that are no plain values.
+        If it is damaged, larger than the limits, or has fewer than two columns of plain values.
     """
     try:
         file = pa.parquet.ParquetFile(io.BytesIO(content))
         # From the footer, before a single row is unpacked.
         refuse_size(name, file.metadata.num_rows, file.metadata.num_columns, bool(options.get("edges")))
-        _refuse_nested(name, file.schema_arrow)
+        plain, findings = _single_values(name, file.schema_arrow)
         # Texts stay numbers of words for now: a small file can hold one long word a million times.
         texts = [field.name for field in file.schema_arrow if _is_text(field.type)]
-        packed = pa.parquet.ParquetFile(io.BytesIO(content), read_dictionary=texts).read(use_threads=False)
+        file = pa.parquet.ParquetFile(io.BytesIO(content), read_dictionary=texts)
+        # Nested columns are not unpacked, unless a column "a.b" shares its name with a field of "a".
+        packed = file.read([*dict.fromkeys(file.schema_arrow.names[k] for k in plain)], use_threads=False)
+        packed = packed.select([k for k, kind in enumerate(packed.schema.types) if _plain(kind)])
         table = _unpacked(name, packed)
         table.validate(full=True)  # text that is no UTF-8 would end in a panic of polars
     except (pa.ArrowException, OSError) as error:
         raise _damaged(name, "Parquet", error) from None
-    return _finished(name, table, "Parquet")
+    return _finished(name, table, "Parquet", findings)
 
 
 def _unpacked(name: str, table: pa.Table) -> pa.Table:
@@ -74,7 +82,7 @@ def read_arrow(name: str, content: bytes, options: Mapping[str, Any]) -> ParsedT
     Raises
     ------
     DataError
-        If it is damaged, larger than the limits, or holds columns that are no plain values.
+        If it is damaged, larger than the limits, or has fewer than two columns of plain values.
     """
     # A stream and a file differ by the mark at the beginning; endings of names are not kept to.
     opened = pa.ipc.open_file if content.startswith(b"ARROW1") else pa.ipc.open_stream
@@ -82,13 +90,14 @@ def read_arrow(name: str, content: bytes, options: Mapping[str, Any]) -> ParsedT
         reader = opened(pa.BufferReader(content))
         # Rows of a stream are known only as they come, columns are known now.
         refuse_size(name, 0, len(reader.schema.names))
-        _refuse_nested(name, reader.schema)
+        plain, findings = _single_values(name, reader.schema)
         table = pa.Table.from_batches(_batches(name, reader, bool(options.get("edges"))), schema=reader.schema)
+        table = table.select(plain)
         table.validate(full=True)  # before the words are counted: a number may be beyond them
         _refuse_many_categories(name, table)
     except (pa.ArrowException, OSError) as error:
         raise _damaged(name, "Arrow", error) from None
-    return _finished(name, table, "Arrow")
+    return _finished(name, table, "Arrow", findings)
 
 
 def _batches(name: str, reader: Any, edges: bool) -> list[pa.RecordBatch]:
@@ -108,11 +117,22 @@ def _damaged(name: str, what: str, error: Exception) -> DataError:
     return DataError(f"{name} is a damaged or cut off {what} file: write it anew, or save the table as CSV.")
 
 
-def _refuse_nested(name: str, schema: pa.Schema) -> None:
-    for field in schema:
-        if not _plain(field.type):
-            what = shown(str(field.type), 40)
-            raise DataError(f"{name}: column {shown(field.name)!r} holds {what}, not single values: unnest or drop it.")
+def _single_values(name: str, schema: pa.Schema) -> tuple[list[int], list[Finding]]:
+    """Return which columns hold single values, and name the others; raise DataError if they leave no table."""
+    plain = [k for k, kind in enumerate(schema.types) if _plain(kind)]
+    others = [f"{shown(each.name)!r} ({_kind_name(each.type)})" for each in schema if not _plain(each.type)]
+    if not others:
+        return plain, []
+    named = ", ".join(others[:NAMED]) + (f" and {len(others) - NAMED:,} more" if len(others) > NAMED else "")
+    if len(plain) < 2:
+        what = "holds" if len(others) == 1 else "hold"
+        raise DataError(f"{name}: too few columns are left, as {named} {what} no single values: unnest or decode them.")
+    text = f"{counted(len(others), 'column')} left out that {'holds' if len(others) == 1 else 'hold'} no single values"
+    return plain, [Finding("nested_column", "", len(others), f"{text}: {named}; unnest or decode before use")]
+
+
+def _kind_name(kind: pa.DataType) -> str:
+    return str(kind).partition("<")[0].removeprefix("large_")
 
 
 def _is_text(kind: pa.DataType) -> bool:
@@ -132,7 +152,7 @@ def _plain(kind: pa.DataType) -> bool:
     )
 
 
-def _finished(name: str, table: pa.Table, what: str) -> ParsedTable:
+def _finished(name: str, table: pa.Table, what: str, left_out: list[Finding]) -> ParsedTable:
     names, findings = column_names(table.schema.names)
     if table.num_rows == 0:
         raise DataError(f"{name} has columns but no rows: choose a file with at least one row.")
@@ -140,7 +160,7 @@ def _finished(name: str, table: pa.Table, what: str) -> ParsedTable:
         raise DataError(f"{name} has one column, but an id column and at least one more are needed.")
     # Names first, for polars refuses a table in which two columns have one name.
     frame = pl.DataFrame(_narrow(table.rename_columns(names)))
-    return ParsedTable(frame.with_columns(_simple_types(frame)), [what], findings)
+    return ParsedTable(frame.with_columns(_simple_types(frame)), [what], left_out + findings)
 
 
 def _narrow(table: pa.Table) -> pa.Table:

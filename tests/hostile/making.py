@@ -145,10 +145,14 @@ def parquet(table: pa.Table | pl.DataFrame, **options: object) -> bytes:
     return buffer.getvalue()
 
 
-def arrow(frame: pl.DataFrame) -> bytes:
+def arrow(table: pa.Table | pl.DataFrame) -> bytes:
     """Return an Arrow file."""
     buffer = io.BytesIO()
-    frame.write_ipc(buffer)
+    if isinstance(table, pl.DataFrame):
+        table.write_ipc(buffer)
+        return buffer.getvalue()
+    with pa.ipc.new_file(buffer, table.schema) as file:
+        file.write_table(table)
     return buffer.getvalue()
 
 

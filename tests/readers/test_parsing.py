@@ -136,6 +136,22 @@ def test_columns_of_a_workbook_are_counted(letters, number):
     assert excel._column_number(letters) == number
 
 
+@pytest.mark.parametrize(("file", "write"), [("a.parquet", hostile.parquet), ("a.arrow", hostile.arrow)])
+def test_columns_of_no_single_values_are_left_out_and_all_named(file, write):
+    kinds = {"tags": pa.list_(pa.int64()), "at": pa.struct({"y": pa.int64()}), "raw": pa.binary()}
+    cells = {"tags": [[1], []], "at": [{"y": 1}, None], "raw": [b"a", b"b"]}
+    nested = {name: pa.array(cells[name], kind) for name, kind in kinds.items()}
+    content = write(pa.table({"id": ["a", "b"], **nested, "at.y": ["u", "v"], "x": [1.5, 2.5]}))
+    found = uploads.preview_table(file, content)
+    assert found.frame.rows() == [("a", "u", 1.5), ("b", "v", 2.5)]
+    assert [str(each) for each in found.findings] == [
+        "3 columns left out that hold no single values: 'tags' (list), 'at' (struct), 'raw' (binary); "
+        "unnest or decode before use."
+    ]
+    with pytest.raises(DataError, match=r"'tags' \(list\), 'at' \(struct\), 'raw' \(binary\) hold no single values"):
+        uploads.preview_table(file, write(pa.table({"id": ["a", "b"], **nested})))
+
+
 TEXTS = [pa.string(), pa.large_string(), pa.dictionary(pa.int32(), pa.string())]
 
 
