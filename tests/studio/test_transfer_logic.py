@@ -419,8 +419,8 @@ def test_where_transfer_begins_to_hurt_is_reported():
     drawn = figures.eta_scale(0.5, {}, path[:2], shares=path.shares)["data"][0]
     assert drawn["text"][0] == ", 50% of the vote" and drawn["marker"]["size"][1] == 15.0
     text = eta.story(path)
-    assert "η = 0.5 is best (log loss 0.300)" in text and "from η = 5 on and at η = 0 and less transfer hurts" in text
-    assert "“auto” lets every η vote" in text and "Their mean is η = 0.5." in text
+    assert "η = 0.5 is best (log loss 0.300)" in text and "from η = 5 on and at η = 0 transfer hurts" in text
+    assert "“auto” lets every η vote" in text and "the more. η = 0.5 is only their mean." in text
     assert text.index("It beats") < text.index("“auto”")
     noisy = eta.story(eta.path_of(_events({0.0: 0.4, 0.2: 0.7, 0.5: 0.3, 1.0: 0.6, 5.0: 0.4}, 0.5)))
     assert "; at η = 0.2, 1 transfer hurts." in noisy
@@ -432,6 +432,13 @@ def test_where_transfer_begins_to_hurt_is_reported():
     assert eta.apart(6) == pytest.approx(0.32, abs=1e-3)  # chi-squared of one degree of freedom: 3.84 / 2 / 6
     assert eta.story(path, eta.FEW) == text
     assert eta.path_of(_events({0.5: 0.3}, 0.2)) is None and eta.path_of([]) is None
+
+
+def test_the_mean_of_all_eta_is_not_called_chosen():
+    path = eta.path_of(_events({0.1: 0.72, 0.5: 0.7, 5.0: 0.5}, 0.6))._replace(voted=0.48)
+    text = eta.story(path)
+    assert "at η = 0.5 and less transfer hurts." in text
+    assert text.endswith("the more. Together they have 0.480. η = 0.5 is only their mean.")
 
 
 def test_an_eta_that_makes_no_difference_is_not_called_the_best():

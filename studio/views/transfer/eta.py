@@ -82,7 +82,7 @@ def story(path: Path, rows: int | None = None) -> str:
     if path.alone is not None:
         text += _hurts(path.etas, path.losses, path.alone, best)
     text += _taken(path)
-    if rows is not None and path.chosen == BOOSTED and path.alone is not None and path.alone <= min(path.losses):
+    if rows is not None and path.chosen == BOOSTED and _alone_wins(path):
         text += _unguarded(path, rows)
     if rows is not None and rows < FEW:
         text += f" But {rows} rows tell little: the shaded 95% likelihood interval has {_interval(path, rows)}."
@@ -101,7 +101,13 @@ def _taken(path: Path) -> str:
     if _flat(path):
         return ""
     text = " “auto” lets every η vote, as far as these rows make it likely: the larger its point, the more."
-    return f"{text} Their mean is η = {path.eta:g}."
+    # Said of the vote and not of η: transfer may hurt at the mean alone, which no training used alone.
+    together = "" if path.voted is None or _alone_wins(path) else f" Together they have {path.voted:.3f}."
+    return f"{text}{together} η = {path.eta:g} is only their mean."
+
+
+def _alone_wins(path: Path) -> bool:
+    return path.alone is not None and path.alone <= min(path.losses)
 
 
 def _unguarded(path: Path, rows: int) -> str:
@@ -149,6 +155,6 @@ def _hurts(etas: Sequence[float], losses: Sequence[float], alone: float, best: i
     between = [eta for k, eta in enumerate(etas) if below < k < above and worse[k]]
     text = f" It beats the target alone ({alone:.3f})"
     ends = [f"from η = {etas[above]:g} on"] if above < len(etas) else []
-    ends += [f"at η = {etas[below]:g} and less"] if below >= 0 else []
+    ends += [f"at η = {etas[below]:g}{' and less' if below else ''}"] if below >= 0 else []
     ends += ["at η = " + ", ".join(f"{eta:g}" for eta in between)] if between else []
     return text + (f"; {' and '.join(ends)} transfer hurts." if ends else f" {tried}.")
