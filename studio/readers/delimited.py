@@ -62,6 +62,23 @@ def read(name: str, content: bytes, options: Mapping[str, Any]) -> ParsedTable:
     return ParsedTable(frame, guesses, layout.findings + findings + trailing, layout.delimiter)
 
 
+def without_blank_rows(name: str, table: ParsedTable) -> ParsedTable:
+    """Leave out rows of delimiters alone, which spreadsheets write below a table; DataError if no other is there."""
+    frame = table.frame
+    if not table.delimiter or not _blank(frame[:, :1]).any():
+        return table
+    blank = _blank(frame)
+    _refuse_extent(name, frame.filter(~blank), edges=False)
+    count = int(blank.sum())
+    found = [Finding("blank_row", "", count, f"{counted(count, 'row')} without any value left out")] if count else []
+    return table._replace(frame=frame.filter(~blank), findings=table.findings + found)
+
+
+def _blank(frame: pl.DataFrame) -> pl.Series:
+    texts = pl.col(pl.String).str.strip_chars().replace("", None)
+    return frame.with_columns(texts).select(pl.all_horizontal(pl.all().is_null())).to_series()
+
+
 class _Layout(NamedTuple):
     """How the file is to be read: `header` is its first row, empty without one; `shifted` if that is too short."""
 

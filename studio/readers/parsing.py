@@ -68,7 +68,9 @@ def parse(name: str, want: str, options: Mapping[str, Any], content: bytes) -> t
         return _images(name, content)
     file_format = recognised(name, want, content)
     if want == "table":
-        table = typed(_table(name, file_format, content, options), options)
+        table = _table(name, file_format, content, options)
+        # Typed with their blank rows, so that what is said of a cell names its row as the file counts it.
+        table = delimited.without_blank_rows(name, typed(table, options))
         return _described(table.guesses, table.findings, table.sheets), [to_stream(table.frame)]
     graph = (
         _GRAPHS[file_format](name, content, options)

@@ -20,7 +20,7 @@ ANSWERS = Path(__file__).with_name("answers.json")
 """By file: "refused", or what of it was used, its digest, and the kinds of findings."""
 # A finding of these kinds counts records that are left out or merged into another.
 GONE = {
-    "table": ("ragged_row", "repeated_id", "missing_id"),
+    "table": ("ragged_row", "blank_row", "repeated_id", "missing_id"),
     "graph": (
         "ragged_row",
         "missing_end",

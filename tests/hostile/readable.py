@@ -67,7 +67,7 @@ _TEXT = {
     "mixed line ends": _text("a.csv", b"id,x\r\na,1\nb,2\r\n", 2),
     "no last line end": _text("a.csv", b"id,x\na,1\nb,2", 2),
     "empty lines": _text("a.csv", b"id,x\n\na,1\n\n\nb,2\n\n", 2),
-    "rows of nothing": _text("a.csv", rows("id,x", "a,1", ",", ",", "b,2"), 4, "missing_id"),
+    "rows of nothing": _text("a.csv", rows("id,x", "a,1", ",", ",", "b,2"), 4, "blank_row"),
     "a title above": _text("a.csv", b"Export of today\n\nid,x\na,1\nb,2\n", 2),
     "line breaks in quotes": _text("a.csv", b'id,x\na,"1\n2"\nb,3\n', 2, "line_break"),
     "quotes in quotes": _text("a.csv", b'id,x\na,"say ""hi"", you"\nb,2\n', 2),

@@ -223,3 +223,13 @@ def test_text_under_the_name_of_another_format_is_refused_for_what_it_is_not(end
         with pytest.raises(DataError, match=f"^a.{ending} is no {claimed}, and as text it {fault}"):
             _read(f"a.{ending}", text)
     assert _read(f"a.{ending}", "id,x\na,1\nb,2\n").frame.height == 2
+
+
+def test_rows_of_delimiters_alone_are_no_rows():
+    content = b"id;x;word\n" + b"".join(b"r%d;%d;w\n" % (k, k) for k in range(19)) + b";;\n" + b"a;one;w\n ; ;\n;;\n"
+    found = uploads.preview_table("a.csv", content)
+    assert found.frame.height == 20 and found.frame["id"].null_count() == 0
+    assert str(found.findings[-1]) == "3 rows without any value left out."
+    assert "'one' in row 21" in str(found.findings[0])  # as the file counts
+    with pytest.raises(DataError, match="header but no rows"):
+        uploads.preview_table("a.csv", b"id;x\n;\n;\n")
