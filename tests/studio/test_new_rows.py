@@ -150,6 +150,16 @@ def test_new_rows_are_joined_as_the_training_rows_were(trained):
     assert f"{expected}, or they are different ones." in apart.warnings
 
 
+def test_rows_numbered_as_in_training_need_no_word(trained):
+    data, _, files = trained
+    given = {"a.csv": files["money.csv"].drop("id").head(2)}
+    numbered = new_rows.joins_of({"sources": [{"name": "money", "id": ""}, {"name": "words", "id": "id"}]})
+    rows = new_rows.matched(data, given, numbered)
+    assert rows.data.ids.tolist() == ["new 1", "new 2"] and not any("numbered" in each for each in rows.warnings)
+    joined = numbered._replace(id_columns={"money": "id", "words": "id"})
+    assert "a.csv has no id column: its rows are numbered." in new_rows.matched(data, given, joined).warnings
+
+
 def test_rows_of_two_files_whose_ids_come_again_are_not_joined_by_their_numbers(trained):
     data, _, files = trained
     joins = new_rows.Joins({"money": "id", "words": "id"})

@@ -32,7 +32,10 @@ OF_FILE = " of "
 
 
 class Joins(NamedTuple):
-    """How the rows of the training's tables were joined: its id column by source, and the ways of one spelling."""
+    """How the rows of the training's tables were joined.
+
+    By source its id column, "" where its rows were numbered; and the ways of one spelling.
+    """
 
     id_columns: Mapping[str, str] = {}
     spelling: tuple[str, ...] = ()
@@ -48,7 +51,7 @@ class NewRows(NamedTuple):
 
 def joins_of(recipe: Mapping[str, Any]) -> Joins:
     """Return how a recipe, see `studio.recipes`, joins the rows of its tables."""
-    ids = {part["name"]: part["id"] for part in recipe.get("sources", ()) if part.get("id")}
+    ids = {part["name"]: part["id"] for part in recipe.get("sources", ()) if "id" in part}
     return Joins(ids, tuple(recipe.get("spelling") or ()))
 
 
@@ -157,7 +160,7 @@ def _aligned(
     """Return a file as a source with the columns of the training, and sentences on what differs."""
     lacking = [column for column in source.columns if column not in frame.columns]
     unknown = [column for column in frame.columns if column not in (*source.columns, identifier)]
-    warnings = [f"{name} {wrong}: its rows are numbered."] if identifier is None or wrong else []
+    warnings = [f"{name} {wrong}: its rows are numbered."] if wrong else []
     warnings += [f"{name} lacks {listed(lacking)}: taken as missing."] if lacking else []
     warnings += [f"The model does not know {listed(unknown)} of {name}: left out."] if unknown else []
     columns = {}
@@ -188,7 +191,8 @@ def _ids(
         return as_text(frame[identifier]), identifier, ""
     numbers = pl.Series([f"{counter} {place}" for place in range(1, frame.height + 1)])
     if identifier is None:
-        return numbers, None, "has no id column"
+        # As they were in training, which is nothing to tell.
+        return numbers, None, "" if trained == "" else "has no id column"
     return numbers, identifier, f"has ids in {quoted(identifier)} that are missing or come again"
 
 
