@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 
 import numpy as np
 import pytest
+from streamlit.testing.v1 import AppTest
 
 from hetcore.events import RoundEnd
 from studio.jobs.job import Setting
@@ -92,3 +94,16 @@ def test_a_training_came_to_what_the_round_its_model_predicts_by_came_to():
 def test_what_was_compiled_is_not_foreseen_again():
     compiled = RoundEnd("toy", 0, 1, {}, seconds=39.8, compiling=38.8)
     assert training.seconds_of([compiled], 1) == pytest.approx(1.0)
+
+
+def _drawn_chart():
+    from studio.views.common.widgets import chart
+
+    names = {"name": "a<b>old", "y": ["<i>c", "d"], "x": [1.0, 2.0]}
+    chart({"data": [{"type": "bar", "orientation": "h"} | names], "layout": {}}, "a chart")
+
+
+def test_names_in_a_chart_are_no_markup():
+    page = AppTest.from_function(_drawn_chart).run()
+    (trace,) = json.loads(page.get("plotly_chart")[0].proto.spec)["data"]
+    assert trace["name"] == "a&lt;b>old" and trace["y"] == ["&lt;i>c", "d"]

@@ -123,6 +123,13 @@ class BarsChart extends FigureChart {
   }
 }
 
+// Plotly takes names, in a legend and along an axis, for markup.
+function asWritten(trace) {
+  const plain = value => Array.isArray(value) ? value.map(plain) : value?.replaceAll?.("<", "&lt;") ?? value;
+  const names = ["name", "x", "y"].filter(key => key in trace).map(key => [key, plain(trace[key])]);
+  return { ...trace, ...Object.fromEntries(names) };
+}
+
 class PlotlyChart extends FigureChart {
   room = 0;
 
@@ -148,7 +155,7 @@ class PlotlyChart extends FigureChart {
     // Half of a chart is Plotly's limit; past it a legend on a phone has a scroll bar and lies over the bars.
     const legend = { ...this.figure.layout.legend, maxheight: 0.8 };
     const layout = { ...this.figure.layout, height: this.height(), legend, font, uirevision: "keep" };
-    const all = this.figure.data, last = this.byRound ? at - this.ahead : Infinity, { config } = this.data;
+    const all = this.figure.data.map(asWritten), last = this.byRound ? at - this.ahead : Infinity, { config } = this.data;
     if (this.whole !== look) {
       await window.Plotly.react(node, all, layout, config);
       await this.makeRoom();

@@ -12,8 +12,8 @@ from hetcore.events import RoundEnd
 from hetcore.figures import basic
 
 __all__ = [
-    "KEPT", "ROWS", "SCORED", "SHARES", "Curves", "Events", "about_stars", "aligned", "by_name", "by_training",
-    "figure", "heaviest", "kept", "metric_name", "scored_rows", "scored_set", "starred",
+    "KEPT", "ROWS", "SCORED", "SHARES", "Curves", "Events", "about_stars", "aligned", "as_written", "by_name",
+    "by_training", "figure", "heaviest", "kept", "metric_name", "scored_rows", "scored_set", "starred",
 ]
 
 Events = Mapping[str, Sequence[RoundEnd]]
@@ -155,3 +155,16 @@ def about_stars(*figures: basic.Figure) -> str:
 def _star(x: Sequence[float | None], y: Sequence[float | None], colour: str, size: int) -> dict[str, Any]:
     marker = {"symbol": "star", "size": size, "color": colour, "line": {"color": "white", "width": 1}}
     return {"type": "scatter", "mode": "markers", "x": x, "y": y, "marker": marker}
+
+
+def as_written(figure: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a figure whose names, in its legend and along its axes, Plotly shows as they are and not as markup."""
+    return {**figure, "data": [dict(trace) | _plain(trace) for trace in figure["data"]]}
+
+
+def _plain(trace: Mapping[str, Any]) -> dict[str, Any]:
+    def plain(value: Any) -> Any:
+        return value.replace("<", "&lt;") if isinstance(value, str) else value
+
+    lists = {key: [plain(each) for each in trace[key]] for key in ("x", "y") if isinstance(trace.get(key), list)}
+    return lists | ({"name": plain(trace["name"])} if "name" in trace else {})

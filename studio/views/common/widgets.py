@@ -16,6 +16,7 @@ from studio.jobs import manager
 from studio.messages import escape, number, shown
 from studio.runs import restoring
 from studio.server import PLOTLY_ADDRESS, login_header, needs_login, person
+from studio.views.common.curves import as_written
 from studio.views.common.widgets_controls import follow
 from studio.views.common.widgets_menu import chart_config, letters, menu
 from studio.views.common.widgets_present import LESSON_PLACE, presented
@@ -133,7 +134,7 @@ def chart(figure: dict[str, Any], key: str, alt: str = "") -> None:
     """Draw a figure that does not change while one looks at it."""
     # Waited for here: `_start` may be in the midst of importing it, and Plotly would look into what is half there.
     import_module("pandas")
-    st.plotly_chart(figure, key=key, width="stretch", config=chart_config(), alt=alt or None)
+    st.plotly_chart(as_written(figure), key=key, width="stretch", config=chart_config(), alt=alt or None)
 
 
 class _Numbers(json.JSONEncoder):
