@@ -26,6 +26,8 @@ MARKERS = ("circle", "square", "diamond", "triangle-up", "x")
 MOST_POINTS = 500
 FAR = 1e9
 """From here on a power of ten is easier to read than Plotly's letter for thousands of millions."""
+FEW = 8
+"""Whole numbers along an axis, below which each has its tick."""
 EARLIER = "the training before"
 """In a legend, of the pale lines."""
 CONFIG = {"displaylogo": False, "showSendToCloud": False, "responsive": True}
@@ -111,6 +113,10 @@ def lines(
         traces.append(_line(x, y, name, line) | {"marker": {"symbol": look["marker"], "size": 5}})
     layout = _layout(x_title, y_title)
     _far(layout["yaxis"], np.concatenate([np.zeros(0), *(trace["y"] for trace in traces)]))
+    at = np.asarray(x, float)
+    # There is no round between two: over few of them Plotly writes halves.
+    if len(at) and np.ptp(at) < FEW and np.all(at == np.round(at)):
+        layout["xaxis"] |= {"dtick": 1}
     return {"data": traces, "layout": layout}
 
 

@@ -104,6 +104,12 @@ def test_very_large_numbers_are_powers_of_ten_on_every_axis():
     assert "tickformat" not in basic.bars({}, "adds")["layout"]["xaxis"]
 
 
+def test_an_axis_of_few_rounds_has_no_half_rounds():
+    across = lambda x: basic.lines(x, {"a": x}, "round", "RMSE")["layout"]["xaxis"].get("dtick")  # noqa: E731
+    assert across([1, 2, 3, 4]) == 1 and across(range(1, 9)) == 1
+    assert across(range(1, 10)) is None and across([0.5, 1.5]) is None and across([]) is None
+
+
 def test_coverage_is_of_all_instances_from_the_first_table_down():
     layout = basic.coverage(_data(0))["layout"]
     assert layout["xaxis"]["range"] == [0, 100] and layout["yaxis"]["autorange"] == "reversed"
