@@ -22,7 +22,7 @@ from studio.jobs.worker import child_environment
 from studio.runs import export, reopening
 from studio.runs.differences import Outcome, changed
 from studio.views.common import training
-from studio.views.noise import curve, widgets
+from studio.views.noise import curve, widgets, widgets_curve
 from studio.views.noise import rows as noise_rows
 from studio.views.noise import settings as noise
 
@@ -179,9 +179,17 @@ def test_a_sensor_is_in_the_order_of_time():
     assert one["at"].to_list() == [2.0, 9.0, 10.0] and one["id"].to_list() == ["d", "b", "a"]
     assert noise_rows.time_order(["b", "a"]) == {"a": 0.0, "b": 1.0}
     assert noise_rows.guessed_time(["s", "t"], rows) == "t" and noise_rows.guessed_time(["s", "hour"], rows) == "hour"
+    assert noise_rows.guessed_time(["t", "s", "Week"], rows) == "Week"
 
 
 # How much noise
+
+
+@pytest.mark.parametrize(("mode", "ends"), [("Matrix", [-0.01, 0.41]), ("Tensor", [0.04, 0.31])])
+def test_the_axis_of_shares_is_whole_from_the_first_fit_on(mode, ends):
+    first = {"label": noise.MODES[mode].plain, "level": 0.1, "repeat": 0, "value": 0.7, "metric_name": "RMSE"}
+    assert widgets_curve._figure(mode, [first])["layout"]["xaxis"]["range"] == pytest.approx(ends)
+
 
 
 def test_a_curve_fits_both_models_to_the_same_labels_and_can_be_stopped():

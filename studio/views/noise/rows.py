@@ -21,7 +21,8 @@ __all__ = [
 
 BINS = np.linspace(0.0, 1.0, 11)
 TELLING = 0.4
-TIMES = ("time", "hour", "date", "epoch", "day", "minute", "step", "mode2")
+TIMES = ("time", "timestamp", "year", "quarter", "month", "week", "date", "day", "hour", "minute", "second", "epoch")
+TIMES += ("step", "mode2")
 
 
 def corrupted(

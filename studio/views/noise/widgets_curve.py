@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import streamlit as st
@@ -86,12 +86,20 @@ def _look(mode: str, run: str, active: bool) -> None:
     widgets_task.progress(status)
     if events:
         about, cells = noise.MODES[mode], [event.detail for event in events]
-        across = "share of readings known" if mode == "Tensor" else "share of training labels corrupted"
-        titles = (across, f"{cells[0]['metric_name']}, held out")
-        figure = figures_noise.levels(curve.bands(cells), titles, (about.learned, about.plain))
-        live_chart(figure, "noise_levels", len(events))
+        live_chart(_figure(mode, cells), "noise_levels", len(events))
         st.caption("Band: one standard error over the repeats.")
         if not status.active:
             st.success(escape(curve.verdict(cells, about.learned, about.plain)))
     if active and not status.active:
         st.rerun()
+
+
+def _figure(mode: str, cells: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    about, known = noise.MODES[mode], mode == "Tensor"
+    across = "share of readings known" if known else "share of training labels corrupted"
+    titles = (across, f"{cells[0]['metric_name']}, held out")
+    figure = figures_noise.levels(curve.bands(cells), titles, (about.learned, about.plain))
+    # All shares from the first fit on: about a single point an axis would go below none.
+    levels = curve.KNOWN if known else curve.FLIPPED
+    figure["layout"]["xaxis"] |= {"range": [levels[0] - 0.01, levels[-1] + 0.01]}
+    return figure
