@@ -260,7 +260,7 @@ def _add_sheet(name: str, sheet: str) -> None:
 def _with_direction(upload: Upload) -> Upload:
     """Let the person say whether the edges of a graph lead one way; what the file says of it is the guess."""
     guess = any(finding.kind == "directed" for finding in upload.findings)
-    text = "One way keeps who points to whom: Collective then offers the neighbours on either side."
+    text = "One way keeps who points to whom: Consensus then looks at either side, and Collective offers both."
     key = f"lead {upload.name}"
     choice = _choice("Edges lead", [False, True], guess, key, format_func=LEAD.get, help=text, width=320)
     return upload._replace(directed=choice)
