@@ -10,6 +10,7 @@ from studio import session
 from studio.jobs.job import Setting
 from studio.views.common.widgets import escape, frame, panes
 from studio.views.common.widgets_chance import any_over_seeds, compared
+from studio.views.common.widgets_controls import write
 from studio.views.common.widgets_pins import pin_of, pins_panel
 from studio.views.common.widgets_training import LiveTrainings
 from studio.views.noise import settings as noise
@@ -54,6 +55,7 @@ reason = noise.why_not(mode, data)
 if reason:
     st.warning(escape(reason))
     widgets_controls.examples(mode, current.example, primary=True)
+    write()  # a link opens the page at what was chosen, also where these data don't fit
     st.stop()
 bar, main, side = panes()
 with side:

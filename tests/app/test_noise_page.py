@@ -148,6 +148,13 @@ def test_a_sensor_is_filled_in_over_time():
     assert not page.exception
 
 
+def test_a_mode_that_the_data_have_not_is_in_the_address_too():
+    page = opened("planted_flips")
+    page.segmented_control(key="mode").set_value("Matrix").run()
+    assert not page.exception and page.warning
+    assert page.query_params["mode"] in ("Matrix", ["Matrix"])
+
+
 def test_each_mode_has_trainings_of_its_own():
     page = trained(opened("planted_ratings", "Matrix", matrix_epochs=5), "Matrix")
     page.segmented_control(key="mode").set_value("Table").run()
