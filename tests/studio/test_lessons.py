@@ -97,3 +97,8 @@ def test_eta_by_hand_and_corrupted_labels_are_seen():
         assert passed(more, shown(event(0.1), operations=[{"op": name, "share": share, "seed": 0}]))
     assert not passed(more, shown(event(0.1), operations=[{"op": "flip_labels", "share": 0.2, "seed": 0}]))
     assert lessons.of_page("Noise").keys() == {"trust"}
+
+
+def test_a_question_about_kept_models_tells_their_numbers_from_those_of_last_rounds():
+    asked = [step for lesson in LESSONS.values() for step in lesson.steps if step.answer is lessons._least_wrong]
+    assert len(asked) == 2 and all("kept models" in step.hint and "last rounds" in step.hint for step in asked)

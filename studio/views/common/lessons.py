@@ -241,7 +241,7 @@ LESSONS = {
             Step("Whose residuals are least alike along the links at the end?", _finished, _labels, _lowest(_alike),
                  "Look at what is left along the links: nearest to 0."),
             Step("Which has the lowest error on the held-out labels?", _finished, _labels, _least_wrong,
-                 "The numbers stand above the curves."),
+                 "The large numbers are of the kept models, those beside the lines of last rounds."),
         ),
         "What neighbours share and a method leaves behind is what collective inference can still use.",
     ),
@@ -265,7 +265,7 @@ LESSONS = {
                  lambda facts: any(_operation(name, lambda each: each["share"] >= 0.3)(facts)
                                    for name in ("flip_labels", "label_noise"))),
             Step("Which model has the lower error on the held-out labels?", _finished, _labels, _least_wrong,
-                 "The numbers stand above the curves."),
+                 "The large numbers are of the kept models, those beside the lines of last rounds."),
         ),
         "A model that learns how far each label strays gives rows that fit nobody less say.",
     ),
