@@ -212,7 +212,7 @@ def squares_times(links: Any, X: NDArray) -> NDArray:
     if isinstance(links, LinkSum):
         return links.squares_times(X)
     if isinstance(links, OneWay):
-        return times(links.multiply(links.T).tocsr(), X)
+        return times(links.multiply(links.opposite).tocsr(), X)
     return times(sparse.csr_array((links.data**2, links.indices, links.indptr), shape=links.shape), X)
 
 

@@ -110,10 +110,11 @@ def symmetric(links: Any, loops: bool) -> Any:
     if isinstance(links, LinkSum):
         loop = links.mean() if loops else 0.0
         return ScaledLinks(links, _inverse_root(links.degrees() + loop), loop)
-    leads, weight = isinstance(links, OneWay), float(links.data.mean(dtype=np.float64)) if links.nnz else 1.0
+    weight = float(links.data.mean(dtype=np.float64)) if links.nnz else 1.0
+    into = degrees(links.opposite) + weight * loops if isinstance(links, OneWay) else None
     links = links + weight * sparse.eye_array(links.shape[0], dtype=links.dtype) if loops else links
     root = _inverse_root(degrees(links))
-    ends = _inverse_root(degrees(links.T)) if leads else root
+    ends = root if into is None else _inverse_root(into)
     values = np.repeat(root, np.diff(links.indptr)) * links.data * ends[links.indices]
     return sparse.csr_array((values.astype(links.dtype), links.indices, links.indptr), shape=links.shape)
 
@@ -122,7 +123,9 @@ def _inverse_root(degree: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.divide(1.0, np.sqrt(degree), out=np.zeros(len(degree)), where=degree > 0)
 
 
-def label_columns(links: Any, labels: KnownLabels, *, whole: bool = True) -> NDArray[np.float32]:
+def label_columns(
+    links: Any, labels: KnownLabels, *, whole: bool = True, stands_for: NDArray[np.int64] | None = None
+) -> NDArray[np.float32]:
     """Return the columns (n, 3 k + 3) of the neighbours' labels, each row's own fold hidden from it.
 
     Mean labels over neighbours, over their neighbours, and of labels that spread over the links; then the logarithms of
@@ -134,6 +137,8 @@ def label_columns(links: Any, labels: KnownLabels, *, whole: bool = True) -> NDA
     labels : KnownLabels
     whole : bool, default=True
         Whether a row's labels are counted as if its own fold were not hidden, as they are for rows of no fold.
+    stands_for : (n,) int64, optional
+        Whose links a row has, itself but for rows that others do not see.
     """
     n, k = labels.codes.shape
     # an instance without a link has no columns, rather than columns of nothing
@@ -144,11 +149,13 @@ def label_columns(links: Any, labels: KnownLabels, *, whole: bool = True) -> NDA
     # several folds at once, so that the links are read once for them; not all, for there may be many instances
     at_once = max(1, MOST_NUMBERS // max(1, n * (k + 1)))
     spreading = symmetric(links, loops=False) if folds else None
+    # a row that stands for another has no label of its own
+    own = labels.fold if stands_for is None else labels.fold[stands_for == np.arange(n)]
     for first in range(0, len(folds), at_once):
         some = folds[first : first + at_once]
         for fold, part in zip(some, _parts(links, spreading, labels, [(fold,) for fold in some])):
             rows = np.flatnonzero((labels.fold == fold) & linked)
-            columns[rows] = _columns([each[rows] for each in part], _shown(labels, fold) if whole else 1.0)
+            columns[rows] = _columns([each[rows] for each in part], _shown(own, fold) if whole else 1.0)
     return columns
 
 
@@ -190,7 +197,7 @@ def unseen_columns(links: Any, labels: KnownLabels) -> NDArray[np.float32]:
         some = pairs[first : first + at_once]
         for (a, b), part in zip(some, _parts(links, spreading, labels, some)):
             here = np.flatnonzero(linked & (pair == a * folds + b))
-            columns[here] = _columns([each[rows[here]] for each in part], _shown(labels, a, b))
+            columns[here] = _columns([each[rows[here]] for each in part], _shown(labels.fold, a, b))
     return columns
 
 
@@ -202,10 +209,10 @@ def _spread(links: Any, given: NDArray[np.float64]) -> NDArray[np.float64]:
     return spread
 
 
-def _shown(labels: KnownLabels, *hidden: int) -> float:
+def _shown(fold: NDArray[np.int64], *hidden: int) -> float:
     """Return the share of the labels that is left where some folds are hidden."""
-    known = labels.known.sum()
-    return float((labels.known & ~np.isin(labels.fold, hidden)).sum() / known) if known else 1.0
+    known = fold >= 0
+    return float((known & ~np.isin(fold, hidden)).sum() / known.sum()) if known.any() else 1.0
 
 
 def _columns(sums: Sequence[NDArray], shown: float) -> NDArray[np.float64]:
@@ -353,17 +360,22 @@ def feature_means(links: Any, X: NDArray) -> NDArray[np.float32]:
     return _mean_where(total, count, FAINT).astype(np.float32)
 
 
-def second_means(links: Any, X: NDArray, near: NDArray) -> NDArray[np.float32]:
+def second_means(
+    links: Any, X: NDArray, near: NDArray, stands_for: NDArray[np.int64] | None = None
+) -> NDArray[np.float32]:
     """Return the means (n, d) of the neighbours' means, `near`, without what these say of the row itself.
 
-    That is where a random walk of two links ends that does not come back. NaN where each does.
+    That is where a random walk of two links ends that does not come back. NaN where each does. Of a row that others do
+    not see they say what they say of the one that it `stands_for` (n,).
     """
     (total, count), known = _sums_of_known(links, near), _known(X)
+    own = slice(None) if stands_for is None else stands_for
     among = times(links, known.astype(links.dtype))
     # the weight of a way there, times that of the way back
-    back = squares_times(links, np.divide(1.0, among, out=np.zeros_like(among), where=among > FAINT)) * known
+    inverse = np.divide(1.0, among, out=np.zeros_like(among), where=among > FAINT)
+    back = squares_times(links, inverse) * known[own]
     # what rounding leaves of two equal sums is nobody
-    return _mean_where(total - back * np.where(known, X, 0.0), count - back, RETURN * count).astype(np.float32)
+    return _mean_where(total - back * np.where(known, X, 0.0)[own], count - back, RETURN * count).astype(np.float32)
 
 
 def _known(X: NDArray) -> NDArray[np.bool_]:

@@ -18,7 +18,15 @@ DIRECTIONS = ("out", "in")
 
 
 class OneWay(sparse.csr_array):
-    """Links (n, n) of which one way may be there without the other."""
+    """Links (n, n) of which one way may be there without the other.
+
+    Attributes
+    ----------
+    opposite : (n, n) sparse array
+        Who has each row as its end.
+    """
+
+    opposite: sparse.csr_array
 
 
 def sides_of(graphs: Mapping[str, Graph], room: int) -> list[str]:
@@ -45,9 +53,14 @@ def is_side(name: str, graphs: Collection[str]) -> bool:
     return graph_of(name, graphs)[1] != "both"
 
 
-def one_way(graph: Graph, direction: str) -> OneWay:
-    """Return the links (n, n) of a side without their signs; all of them, where a graph has no direction."""
-    return OneWay(abs(graph.neighbors(direction)).astype(np.float64))
+def one_way(graph: Graph, direction: str, unit: float = 1.0) -> OneWay:
+    """Return the links (n, n) of a side over a unit, without signs; all of them, where a graph has no direction."""
+    # asked for and not turned round: some rows may see others without being seen
+    ways = (direction, next(each for each in DIRECTIONS if each != direction))
+    own, opposite = (abs(graph.neighbors(each)).astype(np.float64) / unit for each in ways)
+    links = OneWay(own)
+    links.opposite = opposite
+    return links
 
 
 def _leads_one_way(graph: Graph) -> bool:

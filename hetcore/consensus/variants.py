@@ -101,7 +101,7 @@ def _beside(data: HetData, tables: Mapping[str, Any], place: int, count: int) ->
     for name, values in tables.items():
         sources[name] = _source(data.sources[name], ids[data.n :], values, data.sources[name].n_rows)
         places[name] = np.concatenate([places[name], data.n + np.arange(count)])
-    graphs = {name: _seen(graph, ids, place, count) for name, graph in data.graphs.items()}
+    graphs = {name: _Seen(graph, ids, place, count) for name, graph in data.graphs.items()}
     y = np.concatenate([data.y, _none(data, count)])
     return data._replaced("variants", id_series=ids, sources=sources, _row_positions=places, graphs=graphs, y=y)
 
@@ -122,15 +122,26 @@ def _source(source: Source, ids: pl.Series, values: Any, before: int) -> Source:
     return source._copy(id_series=pl.concat([source.id_series[:before], ids]), values=values)
 
 
-def _seen(graph: Graph, ids: pl.Series, place: int, count: int) -> Graph:
-    """Return a graph with `count` more nodes that each see the neighbours of one, and whom nobody sees."""
-    own = slice(graph.indptr[place], graph.indptr[place + 1])
-    near, weights = graph.indices[own], graph.weights[own]
-    indptr = np.concatenate([graph.indptr, graph.indptr[-1] + len(near) * np.arange(1, count + 1)])
-    weights = np.concatenate([graph.weights, np.tile(weights, count)])
-    indices = np.concatenate([graph.indices, np.tile(near, count)])
-    # one-way links, which a graph as such has not: variants see, and are not seen
-    return graph._copy(ids, scipy.sparse.csr_array((weights, indices, indptr), shape=(len(ids), len(ids))))
+class _Seen(Graph):
+    """A graph with `count` more nodes that each see the neighbours of one, at `place`, and whom nobody sees."""
+
+    def __init__(self, graph: Graph, ids: pl.Series, place: int, count: int) -> None:
+        self.n_given, self.findings, self._graph = graph.n_given, graph.findings, graph
+        self.stands_for = np.concatenate([np.arange(graph.n), np.full(count, place)])
+        self._set(ids, self._extended(graph.adjacency()))
+
+    def neighbors(self, direction: str = "both") -> scipy.sparse.csr_array:
+        return self._extended(self._graph.neighbors(direction))
+
+    def _extended(self, links: scipy.sparse.csr_array) -> scipy.sparse.csr_array:
+        # one-way links, which a graph as such has not: variants see, and are not seen
+        place, count = self.stands_for[-1], self.stands_for.size - links.shape[0]
+        own = slice(links.indptr[place], links.indptr[place + 1])
+        near, weights = links.indices[own], links.data[own]
+        indptr = np.concatenate([links.indptr, links.indptr[-1] + len(near) * np.arange(1, count + 1)])
+        weights = np.concatenate([links.data, np.tile(weights, count)])
+        indices = np.concatenate([links.indices, np.tile(near, count)])
+        return scipy.sparse.csr_array((weights, indices, indptr), shape=(self.stands_for.size,) * 2)
 
 
 def _remembering(model: Any, like: str | None, variants: pl.Series) -> Any:

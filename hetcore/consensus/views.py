@@ -204,7 +204,8 @@ class ViewColumns(Stored):
             self.lacked = _lacked(np.array([*has, *present]), labels.known)
         made: dict[tuple[str, str], tuple[NDArray, NDArray]] = {}
         for linked, (name, among) in zip(present, links.items()):
-            made |= self._label_matrices(name, linked, label_columns(among, labels, whole=self.whole), learn=learn)
+            near_labels = label_columns(among, labels, whole=self.whole, stands_for=_stand_ins(data))
+            made |= self._label_matrices(name, linked, near_labels, learn=learn)
             if learn and self._hidden:
                 self._keep_unseen_labels(name, unseen_columns(among, labels))
         of_graphs = iter(self._data_views(made, [view for view in self.views if view.graphs]))
@@ -284,7 +285,8 @@ class ViewColumns(Stored):
         if self.by_category is not None:
             made |= self._category_matrices(data, labels, tables, present, learn=learn)
         if links:
-            made |= self._graph_matrices(links, labels, tables, present, learn=learn)
+            how = {"stands_for": _stand_ins(data), "learn": learn}
+            made |= self._graph_matrices(links, labels, tables, present, **how)
         return made
 
     def _category_matrices(
@@ -319,11 +321,18 @@ class ViewColumns(Stored):
         return present | (True if self.lacked is None else self.lacked[:, None] > 0)  # a file of before says nothing
 
     def _graph_matrices(
-        self, links: Mapping[str, Any], labels: KnownLabels, tables: Tables, present: NDArray[np.bool_], *, learn: bool
+        self,
+        links: Mapping[str, Any],
+        labels: KnownLabels,
+        tables: Tables,
+        present: NDArray[np.bool_],
+        *,
+        stands_for: NDArray[np.int64] | None,
+        learn: bool,
     ) -> dict[tuple[str, str], tuple[NDArray, NDArray]]:
         made, blocks, usable, first = {}, {}, self._usable(present), len(tables.has)
         for place, (name, among) in enumerate(links.items(), first):
-            near_labels = label_columns(among, labels, whole=self.whole)
+            near_labels = label_columns(among, labels, whole=self.whole, stands_for=stands_for)
             made |= self._label_matrices(name, present[place], near_labels, learn=learn)
             smoothing = symmetric(among, loops=True)
             columns = self._fewer(name, among, tables.joined_linear, learn)
@@ -337,7 +346,7 @@ class ViewColumns(Stored):
             made[f"smoothed over {name}", "linear"] = somewhere & usable[place], averaged
             near = feature_means(among, tables.flat)
             degree = np.log1p(degrees(among)).reshape(-1, 1).astype(np.float32)
-            second = second_means(among, tables.flat, near) if self.whole else feature_means(among, near)
+            second = second_means(among, tables.flat, near, stands_for) if self.whole else feature_means(among, near)
             blocks[name] = near_labels, near, second, degree
         for columns, names in self._joined_graphs().items():
             # without the links of the other views, which may be missing
@@ -431,7 +440,7 @@ class ViewColumns(Stored):
         if not have:
             return sparse.csr_array((data.n, data.n), dtype=np.float64)
         graph, unit = data.graphs[have[0]], chosen[have[0]]
-        return graph.adjacency().astype(np.float64) / unit if direction == "both" else one_way(graph, direction) / unit
+        return graph.adjacency().astype(np.float64) / unit if direction == "both" else one_way(graph, direction, unit)
 
     def width(self, view: View, k: int) -> int:
         """Return how many columns a view has for k scores a row."""
@@ -494,6 +503,11 @@ def _is_spared(view: View) -> bool:
     if view.columns.startswith("labels of"):
         return view.learner == "trees"
     return view.columns in SCALES and view.learner == "kernel"
+
+
+def _stand_ins(data: HetData) -> NDArray[np.int64] | None:
+    """Return whose links each row has (n,); None where all have their own."""
+    return next((graph.stands_for for graph in data.graphs.values()), None)
 
 
 def _has(data: HetData, name: str) -> NDArray[np.bool_]:

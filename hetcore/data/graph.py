@@ -76,6 +76,8 @@ class Graph:
     """
 
     arcs: scipy.sparse.csr_array | None = None
+    # by node, the one whose links it has, where some nodes see others without being seen
+    stands_for: NDArray[np.int64] | None = None
 
     def __init__(self, data: Any, directed: bool = False, signed: bool = False) -> None:
         raw = read_edges(data)

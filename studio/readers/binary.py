@@ -13,16 +13,13 @@ import pyarrow.ipc
 import pyarrow.parquet
 
 from hetcore.data.report import Finding
-from hetcore.data.text import counted
 from hetcore.errors import DataError
 from studio.limits import UPLOADS
-from studio.messages import shown
 from studio.readers.columns import column_names, refuse_size
-from studio.readers.parsed import ParsedTable
+from studio.readers.parsed import ParsedTable, nested_columns
 
 __all__ = ["read_arrow", "read_parquet"]
 
-NAMED = 20
 """Columns left out that are named."""
 
 
@@ -120,15 +117,8 @@ def _damaged(name: str, what: str, error: Exception) -> DataError:
 def _single_values(name: str, schema: pa.Schema) -> tuple[list[int], list[Finding]]:
     """Return which columns hold single values, and name the others; raise DataError if they leave no table."""
     plain = [k for k, kind in enumerate(schema.types) if _plain(kind)]
-    others = [f"{shown(each.name)!r} ({_kind_name(each.type)})" for each in schema if not _plain(each.type)]
-    if not others:
-        return plain, []
-    named = ", ".join(others[:NAMED]) + (f" and {len(others) - NAMED:,} more" if len(others) > NAMED else "")
-    if len(plain) < 2:
-        what = "holds" if len(others) == 1 else "hold"
-        raise DataError(f"{name}: too few columns are left, as {named} {what} no single values: unnest or decode them.")
-    text = f"{counted(len(others), 'column')} left out that {'holds' if len(others) == 1 else 'hold'} no single values"
-    return plain, [Finding("nested_column", "", len(others), f"{text}: {named}; unnest or decode before use")]
+    others = {each.name: _kind_name(each.type) for each in schema if not _plain(each.type)}
+    return plain, nested_columns(name, others, len(plain))
 
 
 def _kind_name(kind: pa.DataType) -> str:

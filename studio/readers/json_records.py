@@ -14,7 +14,7 @@ from studio.messages import shown
 from studio.readers.columns import column_names, refuse_size
 from studio.readers.decoding import as_utf8
 from studio.readers.graphs import directed, finished_graph
-from studio.readers.parsed import ParsedGraph, ParsedTable
+from studio.readers.parsed import ParsedGraph, ParsedTable, nested_columns
 
 __all__ = ["read_node_link", "read_records"]
 
@@ -59,7 +59,7 @@ def read_records(name: str, content: bytes, options: Mapping[str, Any]) -> Parse
     Raises
     ------
     DataError
-        If it is no JSON, holds something else, or values that are lists or objects.
+        If it is no JSON, holds something else, or fewer than two fields without lists or objects.
     """
     text, guesses = as_utf8_json(name, content, options.get("encoding"))
     first = text.lstrip()[:1]
@@ -116,20 +116,28 @@ def _columns(name: str, columns: Any, guesses: list[str]) -> ParsedTable:
     lengths = {len(cells) for cells in columns.values()}
     if len(lengths) > 1:
         raise DataError(f"{name} has columns of {min(lengths):,} to {max(lengths):,} values: give all the same length.")
-    return _finished(
-        name,
-        {key: [_cell(name, key, value, k) for k, value in enumerate(cells, 1)] for key, cells in columns.items()},
-        [*guesses, "JSON columns by name"],
-    )
+    nested = {key: kind for key, cells in columns.items() for kind in map(_kind, cells) if kind}
+    plain = {
+        key: [_cell(name, key, value, k) for k, value in enumerate(cells, 1)]
+        for key, cells in columns.items()
+        if key not in nested
+    }
+    return _finished(name, plain, [*guesses, "JSON columns by name"], nested)
 
 
 def _table(name: str, records: Iterable[Any], guesses: list[str]) -> ParsedTable:
     columns: dict[str, list[str | None]] = {}
+    nested: dict[str, str] = {}
     count = 0
     for count, record in enumerate(records, 1):
         if not isinstance(record, dict):
             raise DataError(f"{name}: record {count:,} is no object with named fields: make every record one.")
         for field, value in record.items():
+            if kind := _kind(value):
+                nested[field] = kind
+                columns.pop(field, None)
+            if field in nested:
+                continue
             cells = columns.setdefault(field, [])
             # A field that comes late is missing in the records before.
             cells.extend([None] * (count - 1 - len(cells)))
@@ -139,18 +147,19 @@ def _table(name: str, records: Iterable[Any], guesses: list[str]) -> ParsedTable
             refuse_size(name, count, len(columns))
     for cells in columns.values():
         cells.extend([None] * (count - len(cells)))
-    return _finished(name, columns, guesses)
+    return _finished(name, columns, guesses, nested)
+
+
+def _kind(value: Any) -> str:
+    """Return what a value is that is no single one, else nothing."""
+    return "list" if isinstance(value, list) else "object" if isinstance(value, dict) else ""
 
 
 def _cell(name: str, field: str, value: Any, row: int) -> str | None:
     if value is None or isinstance(value, str):
         # An empty text is a missing cell, as in CSV.
         return _whole(name, field, value, row) or None
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    raise DataError(
-        f"{name}: field {shown(field)!r} of record {row:,} holds a list or object: give each value a field of its own."
-    )
+    return "true" if value else "false"  # numbers are texts here, and nothing else is left
 
 
 def _whole(name: str, field: str, value: str | None, row: int) -> str | None:
@@ -164,7 +173,10 @@ def _whole(name: str, field: str, value: str | None, row: int) -> str | None:
     return value
 
 
-def _finished(name: str, columns: Mapping[str, list[str | None]], guesses: list[str]) -> ParsedTable:
+def _finished(
+    name: str, columns: Mapping[str, list[str | None]], guesses: list[str], nested: Mapping[str, str]
+) -> ParsedTable:
+    left_out = nested_columns(name, nested, len(columns))
     rows = max(map(len, columns.values()), default=0)
     if rows == 0:
         raise DataError(f"{name} holds no records: choose a file with at least one.")
@@ -173,7 +185,7 @@ def _finished(name: str, columns: Mapping[str, list[str | None]], guesses: list[
     refuse_size(name, rows, len(columns))
     names, findings = column_names([_whole(name, "name", key, 0) for key in columns])
     frame = pl.DataFrame({new: pl.Series(cells, dtype=pl.String) for new, cells in zip(names, columns.values())})
-    return ParsedTable(frame, guesses, findings)
+    return ParsedTable(frame, guesses, [*findings, *left_out])
 
 
 def read_node_link(name: str, content: bytes, options: Mapping[str, Any]) -> ParsedGraph:

@@ -8,16 +8,22 @@ from __future__ import annotations
 import io
 import threading
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import polars as pl
 
 from hetcore.data.report import Finding
+from hetcore.data.text import counted
+from hetcore.errors import DataError
+from studio.messages import shown
 
-__all__ = ["Found", "ParsedFiles", "ParsedGraph", "ParsedImages", "ParsedTable", "from_stream", "to_stream"]
+__all__ = [
+    "Found", "ParsedFiles", "ParsedGraph", "ParsedImages", "ParsedTable", "from_stream", "nested_columns", "to_stream",
+]  # fmt: skip
 
+NAMED = 20
 Found = tuple[dict[str, Any], list[pl.DataFrame]]
 """What was guessed and found in a file, and its frames."""
 
@@ -44,6 +50,29 @@ class ParsedTable(NamedTuple):
     findings: list[Finding]
     delimiter: str = ""
     sheets: tuple[str, ...] = ()
+
+
+def nested_columns(name: str, others: Mapping[str, str], left: int) -> list[Finding]:
+    """Return the finding that columns were left out that hold no single values; DataError if no table is left.
+
+    Parameters
+    ----------
+    name : str
+        Of the file.
+    others : mapping of str to str
+        Kinds of what they hold, by column.
+    left : int
+        Columns beside them.
+    """
+    if not others:
+        return []
+    each = [f"{shown(column)!r} ({kind})" for column, kind in others.items()]
+    named = ", ".join(each[:NAMED]) + (f" and {len(each) - NAMED:,} more" if len(each) > NAMED else "")
+    hold = "holds" if len(each) == 1 else "hold"
+    if left < 2:
+        raise DataError(f"{name}: too few columns are left, as {named} {hold} no single values: unnest or decode them.")
+    text = f"{counted(len(each), 'column')} left out that {hold} no single values"
+    return [Finding("nested_column", "", len(each), f"{text}: {named}; unnest or decode before use")]
 
 
 class ParsedGraph(NamedTuple):

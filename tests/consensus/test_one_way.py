@@ -8,6 +8,7 @@ from scipy import sparse
 import hetcore as hc
 from hetcore.consensus.neighbor_columns import second_means, symmetric
 from hetcore.consensus.one_way import OneWay, graph_of, is_side, sides_of
+from hetcore.consensus.variants import explain_variants
 from hetcore.consensus.views import views
 
 NAMES = {f"links, {direction}" for direction in ("out", "in")}
@@ -69,6 +70,16 @@ def test_a_model_file_predicts_the_same_and_data_without_directions_have_all_lin
     assert np.isfinite(plain).all() and not np.array_equal(plain, model.predict(data))
 
 
+def test_a_variant_of_an_instance_sees_on_both_sides_what_that_sees(half):
+    X, edges, y, known = half
+    data = labelled(X, edges, y, known, directed=True)
+    model = hc.GBCRegressor(random_state=0, n_iterations=4).fit(data)
+    for like in (int(np.flatnonzero(known)[0]), int(np.flatnonzero(~known)[0])):
+        own = pl.DataFrame({"a": [X[like, 0]] * 30, "b": [*[X[like, 1]] * 29, 3.0]})
+        found = explain_variants(model, data, {"things": own}, str(like)).prediction
+        assert found[:29] == pytest.approx(model.predict(data)[like], rel=1e-4) and found[29] != found[0]
+
+
 def test_only_links_that_lead_one_way_have_sides():
     X, edges = arrows()
     back = pl.concat([edges, edges.select(source="target", target="source")]).unique()
@@ -96,6 +107,7 @@ def test_sides_are_those_of_the_largest_and_take_no_name_of_a_graph():
 def test_columns_of_one_way_count_whom_rows_point_at():
     dense = np.array([[0, 1, 1, 0], [0, 0, 0, 2], [1, 0, 0, 0], [0, 0, 0, 0]], float)
     links, X = OneWay(dense), np.array([[1.0], [2.0], [4.0], [8.0]])
+    links.opposite = sparse.csr_array(dense.T)
     # 0 points at 1 and 2: 1 leads on to 3, 2 back to 0; 2 points at 0, which leads on to 1, and back
     second = second_means(links, X, np.array([[3.0], [8.0], [1.0], [np.nan]], np.float32))
     np.testing.assert_allclose(second[:, 0], [8.0, np.nan, 2.0, np.nan])

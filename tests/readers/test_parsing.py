@@ -152,6 +152,23 @@ def test_columns_of_no_single_values_are_left_out_and_all_named(file, write):
         uploads.preview_table(file, write(pa.table({"id": ["a", "b"], **nested})))
 
 
+@pytest.mark.parametrize(
+    "content",
+    [
+        b'[{"id": "a", "x": 1, "at": {"y": 1}}, {"id": "b", "tags": [], "x": 2, "at": "u"}]',
+        b'{"id": "a", "x": 1, "at": {"y": 1}}\n{"id": "b", "tags": [], "x": 2, "at": null}',
+        b'{"id": ["a", "b"], "x": [1, 2], "at": [null, {"y": 1}], "tags": [[], null]}',
+    ],
+    ids=["records", "lines", "columns"],
+)
+def test_fields_of_json_that_are_lists_or_objects_are_left_out_and_named(content):
+    found = uploads.preview_table("a.json", content)
+    assert found.frame.columns == ["id", "x"] and found.frame.rows() == [("a", 1), ("b", 2)]
+    assert [str(each) for each in found.findings] == [
+        "2 columns left out that hold no single values: 'at' (object), 'tags' (list); unnest or decode before use."
+    ]
+
+
 TEXTS = [pa.string(), pa.large_string(), pa.dictionary(pa.int32(), pa.string())]
 
 

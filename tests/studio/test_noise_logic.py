@@ -178,6 +178,7 @@ def test_a_sensor_is_in_the_order_of_time():
     one = noise_rows.sensor(rows, "t", {"s": "1"})
     assert one["at"].to_list() == [2.0, 9.0, 10.0] and one["id"].to_list() == ["d", "b", "a"]
     assert noise_rows.time_order(["b", "a"]) == {"a": 0.0, "b": 1.0}
+    assert noise_rows.time_order(["w10", "w2", "2024 w1"]) == {"2024 w1": 0.0, "w2": 1.0, "w10": 2.0}
     assert noise_rows.guessed_time(["s", "t"], rows) == "t" and noise_rows.guessed_time(["s", "hour"], rows) == "hour"
     assert noise_rows.guessed_time(["t", "s", "Week"], rows) == "Week"
 

@@ -159,7 +159,7 @@ def _star(x: Sequence[float | None], y: Sequence[float | None], colour: str, siz
 
 def as_written(figure: Mapping[str, Any]) -> dict[str, Any]:
     """Return a figure whose names, in its legend and along its axes, Plotly shows as they are and not as markup."""
-    return {**figure, "data": [dict(trace) | _plain(trace) for trace in figure["data"]]}
+    return {**figure, "data": [dict(trace) | _plain(trace) for trace in figure.get("data", ())]}
 
 
 def _plain(trace: Mapping[str, Any]) -> dict[str, Any]:

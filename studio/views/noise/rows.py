@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -242,8 +243,9 @@ def by_code(rows: pl.DataFrame, column: str) -> pl.DataFrame:
 
 
 def time_order(codes: Sequence[str]) -> dict[str, float]:
-    """Return where each code stands in time: its number if all are numbers, else its place in alphabetical order."""
-    known = sorted(set(codes))
+    """Return where each code stands in time: its number if all are numbers, else its place, digits as numbers."""
+    # texts and digits in turn, so that like is compared with like
+    known = sorted(set(codes), key=lambda code: [int(k) if k.isdecimal() else k for k in re.split(r"(\d+)", code)])
     try:
         # Numbers as numbers: in the alphabet 10 comes before 9.
         return {code: float(code) for code in known}
