@@ -49,6 +49,7 @@ def test_large_data_are_predicted_as_if_they_were_small(large, task):
     np.testing.assert_allclose(again, before, atol=1e-4)
 
 
+@pytest.mark.slow
 def test_over_very_many_links_components_of_the_columns_are_averaged(monkeypatch, tmp_path):
     data = datasets.make_customers(600, 4, seed=0)[0]
     whole = hc.GBCClassifier(**FIXED).fit(data)

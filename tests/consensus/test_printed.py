@@ -52,6 +52,7 @@ def searches(draw):
     return loss, f, h, targets, weights
 
 
+@pytest.mark.slow
 @settings(max_examples=300, deadline=None)
 @given(searches())
 def test_the_step_never_raises_the_objective_and_no_other_on_a_fine_grid_does_better(search):

@@ -80,6 +80,7 @@ def test_ids_are_byte_identical_and_the_first_row_of_each_is_kept(rows):
 OF_THE_ORDER = ("spaced_id", "total_row", "note_row")
 
 
+@pytest.mark.slow
 @given(tables, st.randoms(use_true_random=False))
 def test_row_order_changes_nothing_but_order(rows, random):
     unique = list({row["id"]: row for row in rows if has_id(row)}.values())

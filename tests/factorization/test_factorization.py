@@ -368,6 +368,7 @@ def test_unfitted_models_say_so():
             model.predict([[0, 0, 0]])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 def test_even_noise_is_not_taken_for_deviations(seed):
     rng = np.random.default_rng(seed)

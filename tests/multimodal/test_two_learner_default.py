@@ -84,6 +84,7 @@ def test_random_features_see_what_no_line_tells():
     assert ((predicted - W[200:]) ** 2).mean() < 0.2 * ((line - W[200:]) ** 2).mean()
 
 
+@pytest.mark.slow
 def test_few_labels_are_all_learned_from():
     wrong = {True: 0.0, False: 0.0}
     for seed in range(3):

@@ -228,6 +228,7 @@ def test_names_are_shown_without_folders_and_control_characters():
 cells_of_text = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00\r\n"), max_size=8)
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None, derandomize=True)
 @given(st.lists(st.tuples(cells_of_text.filter(str.strip), cells_of_text), min_size=1, max_size=8))
 def test_text_comes_back_as_it_went_and_no_row_is_lost(rows):

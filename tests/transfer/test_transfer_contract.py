@@ -38,6 +38,7 @@ def quick(name, **params):
     return getattr(hc, name)(**{**QUICK[name], **params})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", QUICK)
 def test_it_passes_the_checks_of_scikit_learn(name):
     with warnings.catch_warnings():

@@ -47,6 +47,7 @@ def test_every_cell_is_what_a_fit_of_its_own_gives(task):
             assert_allclose(cv.scores[s, k, n_rounds - 1], expected, rtol=1e-5)
 
 
+@pytest.mark.slow
 def test_the_table_has_every_setting_at_every_number_of_rounds():
     cv, _ = tuned()
     assert cv.settings == [{"lambda0": a, "max_depth": b} for a in (0.0, 1.0) for b in (1, 3)]
@@ -284,6 +285,7 @@ def test_what_else_is_refused():
 # ---- progress and processes ------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_progress_counts_every_fit_and_can_stop():
     seen = []
     cv, _ = tuned(progress=lambda done, total: seen.append((done, total)))
