@@ -25,8 +25,8 @@ from typing import Any
 from urllib.parse import urlencode
 
 __all__ = [
-    "LONGEST", "ROUND", "SCHEMA", "SHOWN", "STEP", "VIEW", "Limits", "address", "decode", "encode", "keep", "kept",
-    "of_today", "taken",
+    "LONGEST", "ROUND", "SCHEMA", "SHOWN", "STEP", "SWITCHED", "VIEW", "Limits", "address", "decode", "encode", "keep",
+    "kept", "of_today", "taken",
 ]  # fmt: skip
 
 SCHEMA = 1

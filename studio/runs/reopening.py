@@ -10,9 +10,9 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from hetcore.factorization.choice import FIXED
 from studio.runs.run import Run
 from studio.runs.table import example_of
+from studio.state import SWITCHED
 from studio.views.transfer.domains import ALL, METHODS, NONE
 from studio.views.two_learners.settings import label_of
 
@@ -244,7 +244,8 @@ def _noise(run: Run, own: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         if kind == "classification":
             values["noise_leaves_classificationauto"] = params.get("max_leaf_nodes", "auto") == "auto"
     if mode == "Matrix":
-        values |= {f"matrix_{FACTORS[name]}auto": params.get(name, "auto") == "auto" for name in FIXED}
+        behind = {name: f"matrix_{key}" for name, key in FACTORS.items() if f"matrix_{key}" in SWITCHED}
+        values |= {f"{key}auto": params.get(name, "auto") == "auto" for name, key in behind.items()}
         values |= dict(zip(("matrix_users", "matrix_items"), run.settings.get("form", {}).get("columns", ())))
     values |= {"flipped": 0, f"{key}_disturbed": 0}
     for operation in own:

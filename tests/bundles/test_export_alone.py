@@ -25,7 +25,7 @@ pytestmark = pytest.mark.slow
 EQUAL = "equal to the predictions of the run, bit for bit: True"
 PAGES = {page: place for place, (page, *_) in reversed(list(enumerate(CASES)))}
 """The first case of each page of the studio."""
-BY_COMMANDS = ("Consensus", "Two learners")
+BY_COMMANDS = ("Consensus",)
 """Whose zip is run as its README says; the second's needs PyTorch."""
 OURS = r"^(from|import) (studio|datasets)"
 """What a script that stands alone does not import."""

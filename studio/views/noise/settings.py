@@ -12,8 +12,6 @@ from typing import Any, NamedTuple
 
 import hetcore as hc
 from hetcore.data import HetData
-from hetcore.factorization.choice import FIXED
-from hetcore.factorization.estimator import FEWEST, MOST
 from studio import scenarios
 from studio.jobs.job import Setting
 from studio.readers.columns import looks_like_id
@@ -110,6 +108,10 @@ def chosen(settings: Mapping[str, Setting], events: Mapping[str, Sequence[Any]])
     events : mapping of str to sequence of RoundEnd
         By label.
     """
+    # not before: a server begins without numba
+    from hetcore.factorization.choice import FIXED
+    from hetcore.factorization.estimator import FEWEST, MOST
+
     # None of a training without an epoch yet: what it chose is not known.
     found = {label: events[label][-1].detail.get("choices", {}) for label in settings if events.get(label)}
     found = {label: numbers for label, numbers in found.items() if "auto" in settings[label].params.values()}
