@@ -122,7 +122,7 @@ def test_the_script_of_a_real_run_prints_its_number(tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("label", ["Trees on table", "Together, 2nd order", "Two branches"])
+@pytest.mark.parametrize("label", ["Together, 2nd order", "Two branches"])
 def test_the_script_of_two_learners_prints_its_number(tmp_path, label):
     data, learners = (
         recipes.build({"example": "two_modalities"}, FILES.__getitem__),

@@ -314,13 +314,18 @@ function follow(chart, data) {
 
 // The bar ------------------------------------------------------------------------------------------------------------
 
-// Whoever pressed a button by the keyboard is there again, which being disabled in the meantime has lost the focus. The
-// menu's module knows what was pressed.
+// Whoever pressed a button by the keyboard is there again, which being disabled in the meantime has lost the focus: for
+// some seconds, for the page may draw the button once more. The menu's module knows what was pressed.
+let waiting = 0;
+document.addEventListener("pointerdown", () => clearTimeout(waiting), true);  // a hand on the mouse decides by itself
+
 function focusAgain(tries) {
   const button = window.studioPressed && document.querySelector(`.${window.studioPressed} button`);
-  if (!button || document.activeElement !== document.body) return;
+  const at = document.activeElement;
+  clearTimeout(waiting);
+  if (!button || !tries || (at !== document.body && at !== button)) return;
   button.focus({ preventScroll: true });
-  if (document.activeElement === document.body && tries) setTimeout(() => focusAgain(tries - 1), 150);
+  waiting = setTimeout(() => focusAgain(tries - 1), 150);
 }
 
 function markLast(round, { last }) {  // what is of the last round while another is shown: the page's style says so
@@ -345,7 +350,7 @@ function barModule(component) {
   t.bar.told ??= component.data.at ?? 0;
   if (t.run !== null && t.run !== component.data.run) t.bar.told = 0;
   t.bar.showed = (round, about) => { markLast(round, about); tellRound(t, component); };
-  if (t.bar.sayEnded(component.data.settled)) focusAgain(20);
+  if (t.bar.sayEnded(component.data.settled)) focusAgain(40);
   t.tell(component.data);
   if (component.data.settled) drawRest();
   t.show();
