@@ -20,8 +20,6 @@ from studio.readers.parsed import ParsedTable, nested_columns
 
 __all__ = ["read_arrow", "read_parquet"]
 
-"""Columns left out that are named."""
-
 
 def read_parquet(name: str, content: bytes, options: Mapping[str, Any]) -> ParsedTable:
     """Read a Parquet file.

@@ -24,6 +24,7 @@ __all__ = [
 ]  # fmt: skip
 
 NAMED = 20
+"""Columns left out that are named."""
 Found = tuple[dict[str, Any], list[pl.DataFrame]]
 """What was guessed and found in a file, and its frames."""
 

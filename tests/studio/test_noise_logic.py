@@ -339,6 +339,9 @@ def test_the_leaves_that_were_chosen_are_reported():
     assert noise.chosen(both, events) == "Leaves of a tree: HGBM 8; GBM 16."
     given = {label: replace(each, params={"max_leaf_nodes": 4}) for label, each in both.items()}
     assert noise.chosen(given, events) == ""
+    params = {"max_leaf_nodes": 4, "column_sample": "auto"}
+    columns = {label: replace(each, params=params) for label, each in both.items()}
+    assert noise.chosen(columns, {label: [RoundEnd("", 0, 1, {})] for label in both}) == ""
 
 
 def test_parameters_of_a_matrix_are_called_as_their_controls_are():

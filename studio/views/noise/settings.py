@@ -124,6 +124,8 @@ def chosen(settings: Mapping[str, Setting], events: Mapping[str, Sequence[Any]])
         return f"Chosen by cross-validation: {'; '.join(f'{label} {_named(found[label])}' for label in found)}."
     params = settings[next(iter(found))].params
     numbers = _named({name: number for name, number in FIXED.items() if params.get(name) == "auto"})
+    if not numbers:
+        return ""
     printed = "as printed nothing is left out to choose by"
     return f"{numbers}: {printed if params['as_printed'] else f'cross-validation is for {FEWEST} to {MOST:,} ratings'}."
 
