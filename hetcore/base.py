@@ -121,11 +121,18 @@ class RegressorScore(_Scored, RegressorMixin):
 class Estimator(Declared, BaseEstimator):
     """Base of all methods: the one frame of a fit; see the module's docstring for what a method writes."""
 
+    _grows_trees = False
+
     def _fit(self, callbacks: Iterable[Callback], *given: Any, **more: Any) -> Any:
         """Fit to what an adapter was given; a fit that fails, in a callback too, leaves the estimator as it was."""
         callbacks = as_callbacks(callbacks)
         with self._fitting(callbacks):
             self._check_parameters()
+            if self._grows_trees:
+                # not at the top: a method without kernels does not load them
+                from hetcore.kernels import prepare_beside
+
+                prepare_beside()
             if given and not isinstance(self, BoostedEstimator):
                 check_arrays(given[0], type(self).__name__)
             problem = self._problem(*given, **more)
@@ -244,6 +251,8 @@ def _attribute(name: str) -> str:
 
 class BoostedEstimator(Estimator):
     """Base of the estimators that boost over a `HetData`."""
+
+    _grows_trees = True
 
     _task: ClassVar[str]
 

@@ -44,6 +44,7 @@ def _set_environment() -> Path:
         del os.environ[name]  # a test that reached the user's database would write runs into it
     home = Path(tempfile.mkdtemp(prefix="hetcore-tests-"))
     os.environ["HETCORE_HOME"] = str(home)
+    os.environ["HETCORE_COMPILERS"] = "1"  # kernels are compiled before the tests
     os.environ.setdefault(SEED, f"{datetime.now(UTC):%Y%m%d}")  # of all processes of a run, also over midnight
     # compiled tests are kept, or three tiers' processes write the same assertions anew: two fifths of their collection
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)

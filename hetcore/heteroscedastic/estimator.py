@@ -65,6 +65,8 @@ class DeviationBoosting(RowsEstimator):
         Columns of X.
     """
 
+    _grows_trees = True
+
     _stored = {
         "n_iterations": Whole(1), "best_iteration": Whole(1), "model": Part(DeviationModel, "K d", at=""),
         "instance_weights": Array("n", low=0),

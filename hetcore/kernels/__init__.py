@@ -2,6 +2,6 @@
 
 from hetcore.kernels.cache import cache_folder, kernel
 from hetcore.kernels.parts import seconds_compiling
-from hetcore.kernels.warm import warm_up
+from hetcore.kernels.warm import prepare_beside, warm_up
 
-__all__ = ["cache_folder", "kernel", "seconds_compiling", "warm_up"]
+__all__ = ["cache_folder", "kernel", "prepare_beside", "seconds_compiling", "warm_up"]

@@ -16,6 +16,7 @@ import re
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import numba
@@ -24,16 +25,24 @@ from llvmlite import binding
 from numba import config
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, _CacheLocator
 
-from hetcore.kernels.parts import Kernel
+from hetcore.kernels.parts import Kernel, packed, unpacked
 
-__all__ = ["cache_folder", "kernel"]
+__all__ = ["PREPARING", "cache_folder", "is_missing", "kernel"]
+
+OFTEN = 0.02  # seconds between looks at the cache
+PREPARING: list[Thread] = []
+"""Ends with the process that fills the cache beside this one, see `hetcore.kernels.warm`: one, or none."""
 
 _log = logging.getLogger("hetcore.kernels")
 _IMPORTS = re.compile(r"^from hetcore\.kernels\.(\w+) import", re.MULTILINE)
 
 
 def kernel(
-    function: Callable[..., Any], allocates: bool = True, reorders: bool = False, inlined: bool = False
+    function: Callable[..., Any],
+    allocates: bool = True,
+    reorders: bool = False,
+    inlined: bool = False,
+    shared: bool = False,
 ) -> Callable[..., Any]:
     """Compile `function` at its first call, without the GIL, with NumPy's rules for division by zero.
 
@@ -51,6 +60,8 @@ def kernel(
     inlined : bool, default=False
         Whether each kernel that calls it has a copy of it. A NamedTuple of ten arrays is handed over as seventy words,
         which takes longer than a node of few rows; a copy takes longer to compile.
+    shared : bool, default=False
+        Whether what its callers need of it is cached too, so that another process can prepare it for them.
     """
     if config.DISABLE_JIT:
         return function
@@ -64,7 +75,20 @@ def kernel(
     compiled = Kernel(function, targetoptions=options)
     # numba's own attribute, there is no public way to another place for the cache
     compiled._cache = _KernelCache(function)
+    if shared:
+        compiled.part._cache = _PartCache(function)
     return compiled
+
+
+def is_missing(part: Any) -> bool:
+    """Tell whether nobody has cached the part of a `shared` kernel yet, in a folder where another process could."""
+    if part._cache.file().exists():
+        return False
+    try:
+        cache_folder().mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError:
+        return False
+    return os.access(cache_folder(), os.W_OK)
 
 
 @cache
@@ -160,3 +184,43 @@ class _KernelCache(FunctionCache):
             self.flush()
         except OSError as error:
             _log_once(f"Torn compiled kernels cannot be removed: {cache_folder()} cannot be written ({error!r}).")
+
+
+class _PartLocator(_Locator):
+    """As of the kernel, which is also a part, beside it."""
+
+    def get_disambiguator(self) -> str:
+        return f"{super().get_disambiguator()}-part"
+
+
+class _PartFiles(CompileResultCacheImpl):
+    """A part as its callers take it: LLVM's code."""
+
+    _locator_classes = [_PartLocator]
+
+    def reduce(self, data: Any) -> tuple[Any, ...]:
+        return packed(data)
+
+    def rebuild(self, target_context: Any, payload: tuple[Any, ...]) -> Any:
+        return unpacked(target_context, payload)
+
+
+class _PartCache(_KernelCache):
+    """The same of a part, which another process may be compiling just now."""
+
+    _impl_class = _PartFiles
+    patience = 5.0  # seconds left to wait, of all parts: that process takes three or four, but may be held up
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        self._wait()
+        return super().load_overload(sig, target_context)
+
+    def _wait(self) -> None:
+        # the thread, not the process: in a fork it is none that lives
+        while any(each.is_alive() for each in PREPARING) and not self.file().exists() and _PartCache.patience > 0:
+            PREPARING[0].join(OFTEN)
+            _PartCache.patience -= OFTEN
+
+    def file(self) -> Path:
+        """Return where the code is that was cached first: the last that numba writes."""
+        return Path(self._cache_file._data_path(self._cache_file._data_name(1)))

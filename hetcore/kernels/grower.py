@@ -165,7 +165,7 @@ def _search(problem, params, work, scratch):
                 search_rest(q, problem, work, scratch, two)
 
 
-search = kernel(_search, allocates=False)
+search = kernel(_search, allocates=False, shared=True)
 
 
 def _settle(node, slot, problem, params, work, scratch, best):
@@ -240,7 +240,7 @@ def _advance(found, problem, params, work):
     set_built(queued, True, False, problem, work)
 
 
-advance = kernel(_advance, allocates=False)
+advance = kernel(_advance, allocates=False, shared=True)
 
 
 def _finish(problem, params, work, values, row_leaf):

@@ -79,7 +79,7 @@ def _fall(binned, nodes, leaf, rest, order, buffer, begins):
                 leaf[rest[order[i]]] = node
 
 
-fall = kernel(_fall, allocates=False)
+fall = kernel(_fall, allocates=False, shared=True)
 
 
 def _grow_member(problem, parts, k, params, work, scratch, gradients, hessians, found, buffers, begins):

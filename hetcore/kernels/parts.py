@@ -13,14 +13,15 @@ import time
 from threading import Lock
 from typing import Any
 
+from llvmlite.binding import parse_bitcode
 from numba.core import types
 from numba.core.codegen import JITCodeLibrary
-from numba.core.compiler import Compiler, CompilerBase, DefaultPassBuilder
+from numba.core.compiler import Compiler, CompilerBase, DefaultPassBuilder, Flags, compile_result
 from numba.core.compiler_machinery import register_pass
 from numba.core.registry import CPUDispatcher
 from numba.core.typed_passes import NativeLowering
 
-__all__ = ["Kernel", "seconds_compiling"]
+__all__ = ["Kernel", "packed", "seconds_compiling", "unpacked"]
 
 
 class _Stopwatch:
@@ -60,6 +61,13 @@ class _Code(JITCodeLibrary):
             self._final_module.link_in(library._get_module_for_linking(), preserve=True)
         self._finalized = True
 
+    @classmethod
+    def read(cls, codegen: Any, name: str, bitcode: bytes) -> _Code:
+        """Return the code that another process has brought to bits."""
+        code = cls(codegen, name)
+        code._final_module, code._finalized = parse_bitcode(bitcode), True
+        return code
+
 
 class _ReorderedCode(_Code):
     """The same, optimised by itself: sums that may be reordered keep one order, whatever they are inlined into."""
@@ -87,6 +95,27 @@ class _PartLowering(NativeLowering):
         return True
 
 
+def packed(result: Any) -> tuple[Any, ...]:
+    """Return what callers need of a compiled part, for a file."""
+    # as numba does before it pickles them: large, of no more use, and some can't be pickled
+    result.fndesc.typemap = result.fndesc.calltypes = None
+    return result.library.serialize_using_bitcode(), result.fndesc, result.signature
+
+
+def unpacked(target_context: Any, payload: tuple[Any, ...]) -> Any:
+    """Return the compiled part of which `packed` made the payload."""
+    (name, _, bitcode), fndesc, signature = payload
+    return compile_result(
+        typing_context=target_context.typing_context,
+        target_context=target_context,
+        library=_Code.read(target_context.codegen(), name, bitcode),
+        entry_point=object(),
+        fndesc=fndesc,
+        signature=signature,
+        objectmode=False,
+    )
+
+
 class _PartCompiler(CompilerBase):
     def define_pipelines(self) -> list[Any]:
         steps = DefaultPassBuilder.define_nopython_pipeline(self.state)
@@ -95,8 +124,22 @@ class _PartCompiler(CompilerBase):
         return [steps]
 
 
+class _Flags(Flags):
+    """numba's, which asks for their hash tens of thousands of times, and sorts all of their values for it."""
+
+    def __hash__(self) -> int:
+        return hash(tuple(self._values))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Flags) and self._values == other._values
+
+
 class _Part(CPUDispatcher):
     """A kernel as other kernels see it."""
+
+    def __init__(self, *given: Any) -> None:
+        super().__init__(*given)
+        self._compiler._customize_flags = _Flags
 
     def get_call_template(self, args: Any, kws: Any) -> Any:
         # f(x, 0) and f(x, i) are one: LLVM puts a constant in where it inlines
@@ -120,8 +163,9 @@ class Kernel(CPUDispatcher):
         self, py_func: Any, locals: Any = None, targetoptions: Any = None, pipeline_class: Any = Compiler
     ) -> None:
         super().__init__(py_func, locals, targetoptions, pipeline_class)
+        self._compiler._customize_flags = _Flags
         options = {**(targetoptions or {}), "no_cpython_wrapper": True}
-        self._part = _Part(py_func, locals, options, _PartCompiler)
+        self.part = _Part(py_func, locals, options, _PartCompiler)
 
     def compile(self, sig: Any) -> Any:
         """Return the code for the types `sig`, compiled if need be, while the garbage collector waits."""
@@ -139,4 +183,4 @@ class Kernel(CPUDispatcher):
     @property
     def _numba_type_(self) -> types.Dispatcher:
         # asked by a kernel that calls this one
-        return types.Dispatcher(self._part)
+        return types.Dispatcher(self.part)

@@ -51,7 +51,7 @@ def _node_terms(total, layout, params, outputs):
     return NodeTerms(fewest, most, lightest, heaviest, hessian, params.l2, scale, penalty, floor)
 
 
-node_terms = kernel(_node_terms, allocates=False)
+node_terms = kernel(_node_terms, allocates=False, shared=True)
 
 
 def _running_sums(histogram, start, c, sums):

@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
+import logging
+import os
+import subprocess
+import sys
 from collections.abc import Callable
+from multiprocessing import current_process
+from pathlib import Path
+from threading import Lock, Thread
 
 import numpy as np
+from numba import config, typeof
 
 from hetcore.kernels import (
     adam,
@@ -22,6 +30,7 @@ from hetcore.kernels import (
     simplex,
 )
 from hetcore.kernels import packed_sums as fixed
+from hetcore.kernels.cache import PREPARING, cache_folder, is_missing
 from hetcore.kernels.layout import (
     LEAF_DTYPE,
     N_STATE,
@@ -32,8 +41,12 @@ from hetcore.kernels.layout import (
     Work,
     make_scratch,
 )
+from hetcore.kernels.threads import n_threads
 
-__all__ = ["warm_up"]
+__all__ = ["prepare", "prepare_beside", "warm_up"]
+
+_log = logging.getLogger("hetcore.kernels")
+_LOCK = Lock()
 
 
 def _bins() -> None:
@@ -211,3 +224,58 @@ def warm_up(progress: Callable[[int, int], object] | None = None, part: str = "a
         step()
     if progress is not None:
         progress(len(steps), len(steps))
+
+
+def prepare_beside() -> None:
+    """Let a second process `prepare` while this one compiles the rest: once, where nobody has and where it helps."""
+    with _LOCK:
+        if PREPARING or config.DISABLE_JIT or not is_missing(grower.search.part) or not _may_prepare_beside():
+            return
+        try:
+            process = _second()
+        except OSError as error:
+            _log.info("Kernels are compiled in one process, for a second one cannot be started (%r).", error)
+            return
+        # somebody has to wait for it, or it would stay a zombie; a daemon, for this process may end first
+        PREPARING.append(Thread(target=process.wait, name="hetcore-preparing", daemon=True))
+        PREPARING[0].start()
+
+
+def _may_prepare_beside() -> bool:
+    """Tell whether a second process can be started, finds a core of its own, and would not be one of many."""
+    if os.environ.get("HETCORE_COMPILERS") == "1" or current_process().name != "MainProcess":
+        return False
+    # a program that embeds Python, or was made of it, would start itself
+    if getattr(sys, "frozen", False) or not Path(sys.executable or "").name.startswith("python"):
+        return False
+    return n_threads(-1) > 1
+
+
+def _second() -> subprocess.Popen[bytes]:
+    """Start a Python with the modules and the cache of this one, to which others come first."""
+    start = f"import os, sys; sys.path[:] = {sys.path!r}; hasattr(os, 'nice') and os.nice(5)"
+    # ended without tidying up: this process may be waiting
+    code = f"{start}; from {__name__} import prepare; prepare(); os._exit(0)"
+    return subprocess.Popen(  # noqa: S603 - our own code
+        [sys.executable, "-c", code],
+        env=os.environ | {"HETCORE_CACHE": str(cache_folder().parents[1])},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        # a session of its own: Ctrl-C in a terminal is not meant for it
+        start_new_session=True,
+    )
+
+
+def prepare() -> None:
+    """Compile what the first training of a consensus needs last, and half of what a tree consists of."""
+    _, problem, _, work, grown = _toy_member()
+    params, scratch, buffers = TreeParams(), make_scratch(4, 1), np.zeros((3, 3), np.uint32)
+    for called, given in (
+        (grower.search, (problem, params, work, scratch)),
+        (grower.advance, (grower.QUEUE, problem, params, work)),
+        (members.fall, (problem.binned, grown.nodes[0], grown.leaves[0], *buffers, np.zeros((3, 2), np.int64))),
+    ):
+        # not a call: as parts of what calls them
+        called.part.compile(tuple(map(typeof, given)))
+    _weights()

@@ -51,8 +51,8 @@ def child_environment() -> dict[str, str]:
     """Return the environment of a child process: one thread per library, and this project importable from anywhere."""
     # PYTHONPATH rather than the working folder: -P below takes that folder from the path.
     path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH", "")]))
-    # One run has one core: libraries that start a thread a core would slow every other run.
-    return os.environ | dict.fromkeys(_ONE_THREAD, "1") | {"PYTHONPATH": path}
+    # One run has one core: libraries that start a thread or a process a core would slow every other run.
+    return os.environ | dict.fromkeys(_ONE_THREAD, "1") | {"PYTHONPATH": path, "HETCORE_COMPILERS": "1"}
 
 
 class Worker:

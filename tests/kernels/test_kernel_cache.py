@@ -110,7 +110,7 @@ def test_a_kernel_that_kernels_call_is_compiled_once_and_into_them():
 
     assert kernel(caller)(np.full(1, 3.0), 3) == 39.0
     # of the literals 1 and 2 and of a number one form is made, and none that Python could call
-    assert len(part._part.overloads) == 1 and not part.signatures
+    assert len(part.part.overloads) == 1 and not part.signatures
     assert part(np.full(1, 3.0), 3) == 27.0 and len(part.signatures) == 1
 
 
