@@ -79,10 +79,40 @@ def test_files_of_nothing_known_and_of_one_source_twice_are_refused(trained):
     data, _, files = trained
     with pytest.raises(DataError, match="has no column of the training data"):
         new_rows.matched(data, {"new.csv": pl.DataFrame({"colour": ["red"]})})
-    with pytest.raises(DataError, match="Two of the files"):
+    with pytest.raises(DataError, match="Two of the files have .* 80 ids in common, such as 'film 00'"):
         new_rows.matched(data, {"a.csv": files["money.csv"], "b.csv": files["money.csv"]})
     with pytest.raises(DataError, match="no file to predict from"):
         new_rows.matched(data, {})
+
+
+def test_rows_of_two_files_of_one_source_are_put_together(trained):
+    data, model, files = trained
+    money = files["money.csv"]
+    given = {"may.csv": money.head(2), "june.csv": money.slice(2, 3).drop("screens").select("budget", "id")}
+    found, differences = new_rows.predict(model_files.dumps(model), data, [*given.items()])
+    assert sorted(found["id"]) == money["id"].head(5).to_list()
+    assert "june.csv lacks 'screens': taken as missing." in differences
+    rows = new_rows.matched(data, given)
+    assert rows.sources == {"may.csv": "money", "june.csv": "money"}
+    assert rows.data.sources["money"].frame["budget"].to_list() == money["budget"].head(5).to_list()
+
+
+def test_two_files_that_may_be_of_either_of_two_alike_tables_are_not_put_together():
+    ids = [f"s{k}" for k in range(20)]
+    tables = {name: pl.DataFrame({"id": ids, "sold": range(20)}) for name in ("may", "june")}
+    data = HetData(tables, {}, (ids, np.arange(20.0)))
+    given = {name: table.with_columns(id=name + pl.col("id")) for name, table in zip(("a", "b"), tables.values())}
+    with pytest.raises(DataError, match="may be of any of 'may', 'june': give each file the name of its table"):
+        new_rows.matched(data, given)
+
+
+def test_edges_among_new_rows_are_not_used_which_is_reported(trained):
+    data, _, files = trained
+    linked = HetData(
+        {"money": files["money.csv"]}, {"cast": pl.DataFrame({"source": ["film 00"], "target": ["film 01"]})}
+    )
+    given = {"money.csv": files["money.csv"], "cast.csv": pl.DataFrame({"source": ["new"], "target": ["film 01"]})}
+    assert "Edges of new instances are not used." in new_rows.matched(linked, given).warnings[0]
 
 
 def test_a_file_of_nothing_known_takes_no_other_along(trained):

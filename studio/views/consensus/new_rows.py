@@ -76,7 +76,7 @@ def matched(
     Raises
     ------
     DataError
-        If no file has a column of any source, or two files are of the same source.
+        If no file has a column of any source, or two files of the same source have rows of the same id.
     """
     sources: dict[str, Source] = {}
     of_file, warnings, strange = {}, [], []
@@ -84,16 +84,16 @@ def matched(
     for name, frame in files.items():
         source = _source_of(trained, name, frame)
         if source is None:
-            strange.append(f"{name} has no column of the training data: name its columns as they were then.")
+            edges = " Edges of new instances are not used." if trained.graphs else ""
+            strange.append(f"{name} has no column of the training data: name its columns as they were then.{edges}")
             continue
         if source not in known:
             warnings.append(f"{name} is of {quoted(source)}, which the model was trained without: left out.")
             continue
-        if source in sources:
-            raise DataError(f"Two of the files have the columns of {quoted(source)}: put their rows into one file.")
         # Rows that are numbered in each of two files are not the same ones.
         ids = _ids(trained.sources[source], frame, joins.id_columns.get(source), name if len(files) > 1 else "new")
-        sources[source], notes = _aligned(trained.sources[source], frame, name, *ids)
+        found, notes = _aligned(trained.sources[source], frame, name, *ids)
+        sources[source] = _below(trained, source, sources[source], found) if source in sources else found
         of_file[name], warnings = source, warnings + notes
     if not sources:
         nothing = "There is no file to predict from: upload at least one table with the columns of a source."
@@ -173,6 +173,19 @@ def _aligned(
     known = known_ranges(source)
     far, _ = shifted_columns(known, found)
     return found, [*messages(name, known, far, {}), *warnings]
+
+
+def _below(trained: HetData, name: str, first: Source, second: Source) -> Source:
+    """Return the rows of two files of one source, one below the other."""
+    tables = {each: source for each, source in trained.sources.items() if source.frame is not None}
+    alike = [each for each, source in tables.items() if set(source.columns) == set(first.columns)]
+    if len(alike) > 1:
+        raise DataError(f"Two of the files may be of any of {listed(alike)}: give each file the name of its table.")
+    again = sorted(set(first.ids) & set(second.ids))
+    if again:
+        text = f"Two of the files have the columns of {quoted(name)} and {counted(len(again), 'id')} in common"
+        raise DataError(f"{text}, such as {quoted(again[0])}: keep one row of each.")
+    return Source([*first.ids, *second.ids], pl.concat([first.frame, second.frame], how="vertical_relaxed"))
 
 
 def _ids(
