@@ -299,6 +299,14 @@ def test_the_stage_that_predicts_has_a_star_that_the_legend_tells_of():
     assert "−0.020 to 0.020" in settings.verdict(events, "links")
 
 
+def test_the_band_that_is_drawn_is_the_one_of_the_verdict():
+    events = {"GB": ran("GB", [8, 10], 0.2), "MGB": ran("MGB", [9, 8], 0.0)}
+    for each in events["GB"]:
+        each.detail["band"]["links"] = [-0.5, 0.5]
+    band = widgets.figures_of(events, {}, "links")["moran"]["data"][0]
+    assert sorted(set(band["y"])) == [-0.02, 0.02] and "−0.020 to 0.020" in settings.verdict(events, "links")
+
+
 def test_a_node_names_its_class_before_the_first_training():
     ids = ["1", "2", "3"]
     links = {"links": pl.DataFrame({"source": ["1"], "target": ["2"]})}

@@ -287,8 +287,9 @@ def _ended(events: Sequence[Any]) -> bool:
 def _moran(events: Events, before: Events, graph: str) -> dict[str, Any]:
     pick = lambda event: event.detail["moran"].get(graph, np.nan)  # noqa: E731
     x, y = aligned(_by_stage(events, pick))
-    # The band is of the stages, and the longest training has most of them.
-    longest = max(events.values(), key=len)
+    # The band is of the stages, and the longest training has most of them; of MGB, as is what is said of it, where
+    # others are as long.
+    longest = max(reversed(events.values()), key=len)
     band = np.array([event.detail["band"].get(graph, (np.nan, np.nan)) for event in longest], float)
     label = longest[-1].detail["label_moran"].get(graph)
     return figures_graph.autocorrelation(x, y, band, label, pale=_by_stage(before, pick), order=LABELS)
