@@ -56,10 +56,10 @@ def _known(data: HetData) -> str:
 
 
 def _domains(data: HetData) -> Advice | None:
-    """Tables with the same columns about different things."""
+    """Tables with the same columns about different things, and classes to tell."""
     sources = list(data.sources.values())
     # One instance in two tables, and the tables tell different things of the same one.
-    if len(sources) < 2 or (data.mask.sum(axis=0) > 1).any():
+    if len(sources) < 2 or data.target_kind == "regression" or (data.mask.sum(axis=0) > 1).any():
         return None
     shapes = {_columns(source) for source in sources}
     if len(shapes) > 1:

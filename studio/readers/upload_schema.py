@@ -12,14 +12,14 @@ import polars as pl
 
 from hetcore.data.identity import as_ids
 from hetcore.data.spelling import respelled
-from hetcore.data.text import counted, listed
+from hetcore.data.text import counted, listed, quoted
 from studio.readers import domain_tables
 from studio.readers.columns import LABEL_NAMES, looks_like_id, looks_like_label
 from studio.uploads import TABULAR, Upload
 
 __all__ = [
     "EACH", "Label", "domain_columns", "edge_lists", "first_row", "guess_ids", "guess_label", "guess_task",
-    "ids_of_domains", "row_numbers", "stands_alone",
+    "ids_of_domains", "nearly_domains", "row_numbers", "stands_alone",
 ]  # fmt: skip
 
 EACH = ""
@@ -117,6 +117,21 @@ def domain_columns(uploads: Sequence[Upload]) -> list[str]:
     if any(upload.role == "labels" for upload in uploads):
         return []
     return domain_tables.shared_columns([upload.frame for upload in uploads if upload.role == "table"])
+
+
+def nearly_domains(uploads: Sequence[Upload]) -> str:
+    """Return a sentence if tables would be domains, but for columns that some of them lack, else ""."""
+    tables = {upload.name: upload.frame.columns for upload in uploads if upload.role == "table"}
+    if len(tables) < 2 or domain_columns(uploads):
+        return ""
+    every = list(dict.fromkeys(column for columns in tables.values() for column in columns))
+    shared = set(every).intersection(*tables.values())
+    # An id and a label are of any tables of the same things.
+    if len(shared) < 3 or 2 * len(shared) <= len(every):
+        return ""
+    lacks = {name: [column for column in every if column not in columns] for name, columns in tables.items()}
+    found = "; ".join(f"{quoted(name)} lacks {listed(columns)}" for name, columns in lacks.items() if columns)
+    return f"{found}: tables with the same columns can be domains, each with its own labels, for Transfer."
 
 
 def stands_alone(uploads: Sequence[Upload]) -> bool:

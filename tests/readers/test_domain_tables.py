@@ -83,6 +83,17 @@ def test_tables_of_the_same_ids_that_are_taken_for_domains_have_a_sentence():
     assert upload_schema.ids_of_domains(given_by(others), ids) == ""
 
 
+def test_tables_that_would_be_domains_but_for_a_column_get_a_sentence():
+    kinds = {"kind": ["u", "v", "u"], "y": [1, 2, 3]}
+    files = given_by({"a.csv": table(3, **kinds), "b.csv": table(3, **kinds), "c.csv": table(3, kind=["u", "v", "u"])})
+    sentence = upload_schema.nearly_domains(files)
+    assert sentence.startswith("'c.csv' lacks 'y': tables with the same columns can be domains")
+    assert upload_schema.nearly_domains(files[:2]) == upload_schema.nearly_domains(files[2:]) == ""
+    # views of the same things share an id and a label at most
+    views = {"d.csv": b"id,kind,x\n1,u,2\n2,v,3\n", "e.csv": b"id,kind,z\n1,u,2\n2,v,3\n"}
+    assert upload_schema.nearly_domains(given_by(views)) == ""
+
+
 def test_alike_ids_in_two_domains_are_two_instances():
     data = recipes.build(guessed(NAMED), NAMED.__getitem__)
     assert data.ids.tolist() == ["shop/a", "shop/b", "shop/c", "desk/a", "desk/b", "desk/d"]

@@ -35,6 +35,11 @@ def domains(hidden=0):
     return hc.HetData({"north": table(IDS[:100]), "south": table(IDS[100:], seed=1)}, target=target, id_column="id")
 
 
+def domains_of_numbers():
+    tables = {"north": table(IDS[:100]), "south": table(IDS[100:], seed=1)}
+    return hc.HetData(tables, target=labels(IDS, RNG.normal(size=200)), id_column="id")
+
+
 def records():
     users = pl.DataFrame({"id": IDS, "user": RNG.choice(list("abcdefgh"), 200), "item": RNG.choice(list("xyz"), 200)})
     return hc.HetData({"ratings": users}, target=labels(IDS, RNG.normal(size=200)), id_column="id")
@@ -57,6 +62,7 @@ def one_table():
 CASES = [
     (domains, "Transfer", "the 2 tables have the same columns and share no id (100% of 200 instances labelled): learn"),
     (lambda: domains(hidden=80), "Transfer", "labelled, fewest in 'north': 20%): learn for 'north'"),
+    (domains_of_numbers, "Consensus", "2 tables"),  # Transfer tells classes apart
     (records, "Noise", "200 records of 'user', 'item' and a number"),
     (pictures, "Two learners", "'photos' holds images beside a table, 100% of 200"),
     (one_graph, "Collective", "neighbours in 'next to' have like labels (correlation 0.99 over 199 links)"),

@@ -341,6 +341,8 @@ def _alignment(uploads: Sequence[Upload]) -> None:
     label, task = _label(uploads, ids)
     if label is not None and label.file == upload_schema.EACH and (same := upload_schema.ids_of_domains(uploads, ids)):
         st.caption(f":material/info: {escape(same)}")
+    if lacking := upload_schema.nearly_domains(uploads):
+        st.caption(f":material/info: {escape(lacking)}")
     without, spelling = _left_out(uploads), _spelling()
     clicked = st.button("Use this data", type="primary", icon=":material/check:")
     clicked = st.session_state.pop("again", False) or clicked
