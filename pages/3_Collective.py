@@ -127,7 +127,7 @@ with main:
         live.watch(draw)
         if not live.busy:
             after(live.settings)
-    else:
+    elif able:
         st.info(
             "Press Train: GB, RGB and MGB learn side by side. See whether neighbours help, and what is left of them."
         )

@@ -231,7 +231,7 @@ def page() -> None:
                 others = [(BASELINE, label) for label in ended if label != BASELINE]
                 any_over_seeds(current.data, compared(live, others), owner, "transfer")
                 after(ended)
-        else:
+        elif able:
             st.info("Press Train: accuracy and the mass of each source move while the methods train.")
     with main, st.expander("What do the words mean?", expanded=not live.runs):
         explain()

@@ -130,7 +130,7 @@ with main:
         live.watch(draw)
         if not live.busy:
             after()
-    else:
+    elif able:
         st.info("Press Train: each source learns alone, and all together. See what each adds, round by round.")
     with st.expander("What do the words mean?"):
         widgets_controls.explain()

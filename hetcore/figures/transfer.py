@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from hetcore.figures.basic import COLOURS, Figure, _layout, lines, style
 
-__all__ = ["curve", "eta_scale", "masses", "side_by_side"]
+__all__ = ["curve", "eta_scale", "masses", "rounded", "side_by_side"]
 
 Line = tuple[Sequence[float], Sequence[float]]
 Band = tuple[Sequence[float], Sequence[float], Sequence[float]]
@@ -21,6 +21,8 @@ LOWEST, HIGHEST = 0.01, 1000.0
 """Ends of the scale of η."""
 ETA_RANGE = -2.3, 3.3
 """Ends of its axis, as powers of ten."""
+NEAR_END = 100.0
+"""η beyond which the words of a mark, centred over it, would be cut at the end of the axis."""
 LEAST_HEIGHT = 0.01
 """Of log loss, that the axis of a curve over η spans at least."""
 SHADE = "rgba(128,128,128,0.15)"
@@ -199,7 +201,7 @@ def eta_scale(
         {
             "type": "scatter", "mode": "lines+text", "x": [_on_scale(mark)] * 2,
             "y": [low, high + (0.25 + APART * place) * height], "cliponaxis": False,
-            "text": ["", f"{name} = {mark:.3g}"], "textposition": _side(place, [*marks.values()]),
+            "text": ["", f"{name} = {rounded(mark)}"], "textposition": _side(place, [*marks.values()]),
             "textfont": {"size": 11}, "line": {"color": GREY, "width": 1.5, "dash": "dot"}, "hoverinfo": "skip",
         }
         for place, (name, mark) in enumerate(marks.items())
@@ -240,21 +242,27 @@ def _diamond(eta: float, path: Line | None, low: float, axis: float) -> Figure:
     measured = path is None or path[0][0] <= eta <= path[0][-1]
     level = low if path is None else _loss_at(eta, *path) if measured else axis
     look = {"symbol": "diamond" if measured else "diamond-open", "size": 13, "color": COLOURS[1]}
-    text = f"η = {eta:.3g}{'' if measured else ', not measured'}<extra></extra>"
+    text = f"η = {rounded(eta)}{'' if measured else ', not measured'}<extra></extra>"
     here = {"type": "scatter", "mode": "markers", "x": [_on_scale(eta)], "y": [level], "cliponaxis": False}
     return here | {"marker": look, "hovertemplate": text, "name": "η"}
 
 
 def _side(place: int, marks: Sequence[float]) -> str:
-    """Return where the words of a mark stand: beside its line where a higher one on its right would cross them."""
+    """Return where the words of a mark stand: beside its line where a higher one's or the end would cut them."""
     # As wide as the words are, in decades.
     room = np.log10(_on_scale(marks[place]) / LOWEST) > 1.5
-    return "top left" if room and any(later > marks[place] for later in marks[place + 1 :]) else "top center"
+    crossed = any(later > marks[place] for later in marks[place + 1 :])
+    return "top left" if room and (crossed or marks[place] > NEAR_END) else "top center"
 
 
 def _loss_at(eta: float, etas: Sequence[float], losses: Sequence[float]) -> float:
     """Return the loss at an η on the line that is drawn, whose pieces are straight on the scale of logarithms."""
     return float(np.interp(np.log(_on_scale(eta)), np.log([_on_scale(each) for each in etas]), losses))
+
+
+def rounded(eta: float) -> str:
+    """Write η with three digits that count: 0.143, 71.4, 10,700."""
+    return f"{float(f'{eta:.3g}'):,.8g}"
 
 
 def _on_scale(eta: float) -> float:

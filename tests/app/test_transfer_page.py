@@ -162,6 +162,7 @@ def test_eta_is_the_formulas_or_by_hand(page):
 def test_without_a_source_or_a_method_there_is_a_sentence_and_no_button(page):
     page.multiselect(key="teachers").set_value([]).run()
     assert "at least one domain" in page.warning[0].value and page.button(key="train").disabled
+    assert not page.info  # nobody is asked to press what is pale
     page.multiselect(key="teachers").set_value(["near"]).run()
     page.multiselect(key="methods").set_value([]).run()
     assert "No method" in page.warning[0].value and page.button(key="measure").disabled
@@ -185,6 +186,8 @@ def test_the_curve_is_measured_in_the_background_and_evaluated(page):
     page = page.run()
     assert not page.exception
     assert "MultiSource" in page.success[0].value and "points at" in page.success[0].value
+    assert any("Band:" in each.value for each in page.caption)
+    assert not any("Pale" in each.value for each in page.caption)  # there is no curve before
     assert len(manager.manager().result(run).value) == 2 * 2 * 7  # sizes 1, 2, 3, 5, 7, 10, 15
 
 

@@ -368,6 +368,9 @@ def test_names_of_two_marks_of_eta_stand_apart():
     assert (heights[1] - heights[0]) / (high - low) * (layout["height"] - 80) > 11  # letters of 11 px; 80 are the axis'
     sides = lambda **marks: [trace["textposition"] for trace in figures.eta_scale(0.1, marks)["data"][:2]]  # noqa: E731
     assert sides(linear=0.5, squared=3.0) == ["top left", "top center"]  # the line of the other crosses no word
+    assert sides(linear=71.4, squared=10714.0) == ["top left", "top left"]  # nor does the end of the axis cut any
+    words = [t["text"][1] for t in figures.eta_scale(0.1, {"linear": 71.43, "squared": 10714.3})["data"][:2]]
+    assert words == ["linear = 71.4", "squared = 10,700"]
     assert sides(linear=3.0, squared=0.5) == sides(linear=0.02, squared=0.1) == ["top center", "top center"]
 
 
@@ -397,7 +400,7 @@ def test_an_eta_beyond_the_curve_stands_on_the_axis_without_a_loss():
 def test_eta_stands_on_its_scale_beside_the_formulas():
     figure = figures.eta_scale(5000.0, {"linear": 2.0, "squared": 0.0})
     points = {trace.get("name"): trace for trace in figure["data"]}
-    assert points["η"]["x"] == [1000.0] and "5e+03" in points["η"]["hovertemplate"]
+    assert points["η"]["x"] == [1000.0] and "5,000" in points["η"]["hovertemplate"]
     assert figure["data"][0]["x"] == [2.0, 2.0] and figure["data"][1]["x"] == [0.01, 0.01]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
+from hetcore.figures.transfer import rounded
 from hetcore.transfer.left_out import BOOSTED, MARGIN
 
 __all__ = ["FEW", "Path", "apart", "beyond", "path_of", "story"]
@@ -140,7 +141,8 @@ def beyond(path: Path, eta: float) -> str:
     """Say that an η lies beyond the curve, where no loss was measured; empty if it does not."""
     if path.etas[0] <= eta <= path.etas[-1]:
         return ""
-    return f"η = {eta:.3g} lies beyond the curve, {path.etas[0]:g} to {path.etas[-1]:g}: its loss was not measured. "
+    ends = f"{path.etas[0]:g} to {path.etas[-1]:g}"
+    return f"η = {rounded(eta)} lies beyond the curve, {ends}: its loss was not measured. "
 
 
 def _hurts(etas: Sequence[float], losses: Sequence[float], alone: float, best: int) -> str:

@@ -138,8 +138,8 @@ class MeasuredCurve:
         with st.container(key="verdict"):
             text = curve.verdict(measured)
             (st.caption if status.active else st.success)(escape(text if not status.active else f"So far: {text}"))
-        words = "Clear is a difference beyond two standard errors, over the same draws. Pale: the curve before."
-        st.caption(f"Band: one standard error over the repeats. {words}")
+        words = "Clear is a difference beyond two standard errors, over the same draws."
+        st.caption(f"Band: one standard error over the repeats. {words}{' Pale: the curve before.' if pale else ''}")
         if not status.active:
             self._take(figure, [dict(event.detail) for event in events])
 

@@ -203,7 +203,7 @@ def eta_control(n_target: int, n_source: int, path: Path | None) -> str | float:
     here = path.eta if rule == "auto" and path is not None else value
     voting = path.shares if path and rule == "auto" else []
     figure = figures.eta_scale(here, marks, (path.etas, path.losses) if path else None, apart(n_target), voting)
-    chart(figure, "eta_scale", "η on its scale" if here is None else f"η = {here:.3g} on its scale")
+    chart(figure, "eta_scale", "η on its scale" if here is None else f"η = {figures.rounded(here)} on its scale")
     st.caption(f"n_T = {n_target:,} target examples, n_S = {n_source:,} source rows.")
     how = "η’s curve stands here once it is measured, at the start of a training."
     how = how if rule == "auto" else "Train with η “by left-out rows” to see its curve here."
