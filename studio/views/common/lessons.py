@@ -179,7 +179,9 @@ def _weighted(facts: Facts) -> bool:
 
 
 def _alike(event: Any) -> float:
-    values = [abs(value) for value in event.residual_autocorrelation.values() if np.isfinite(value)]
+    # As the chart that the hint names has it: the correlation over links may put them in another order.
+    left = event.detail.get("moran") or event.residual_autocorrelation
+    values = [abs(value) for value in left.values() if np.isfinite(value)]
     return float(np.mean(values)) if values else np.inf
 
 
