@@ -72,7 +72,7 @@ _SOFT = {
 def problems(data: HetData) -> Problems:
     """Return what is wrong with data made of files, each in one sentence that says what to do."""
     where = {finding.where for finding in data.report if finding.kind in _HARD}
-    hard = [_problem_text(finding, _hard_cure(finding)) for finding in data.report if finding.kind in _HARD]
+    hard = [_problem_text(finding, _hard_cure(data, finding)) for finding in data.report if finding.kind in _HARD]
     # Labels may all belong to ids that no table has; then nothing can be trained, though each file is fine.
     if not hard and data.labelled.any() and not (data.labelled & data.mask.any(axis=0)).any():
         hard = ["None of the labels has an id that a table has: choose another id column for the labels."]
@@ -91,8 +91,11 @@ def problems(data: HetData) -> Problems:
     return Problems(hard, texts, *_leaking(data), ways, rewritten)
 
 
-def _hard_cure(finding: Finding) -> str:
-    """Return what to do; what was taken for a graph by its columns may be a table."""
+def _hard_cure(data: HetData, finding: Finding) -> str:
+    """Return what to do; what was taken for a graph by its columns may be a table, and images have no id column."""
+    arrays = {f"source {quoted(name)}" for name, source in data.sources.items() if source.array is not None}
+    if finding.kind == "no_common_id" and finding.where in arrays:
+        return "name its images by the ids of a table, or take it out"
     taken = finding.kind == "no_common_id" and finding.where.startswith("graph ")
     return "choose another id column, use it as a table, or take it out" if taken else _HARD[finding.kind]
 

@@ -3,7 +3,7 @@
 import numpy as np
 import polars as pl
 
-from hetcore.data import HetData
+from hetcore.data import HetData, Source
 from studio.readers.upload_problems import problems
 
 IDS, Y = [f"i{k}" for k in range(60)], ["yes", "no", "no"] * 20
@@ -31,6 +31,13 @@ def test_tables_are_not_all_left_out():
     parts = {name: pl.DataFrame({"id": [i for i, y in zip(IDS, Y) if y == name], "x": 0.5}) for name in ("yes", "no")}
     found = problems(HetData(parts, target=(IDS, Y)))
     assert len(found.soft) == 2 and found.tables == []
+
+
+def test_images_of_other_names_have_no_id_column_to_choose():
+    photos = Source(["photo1", "photo2"], np.zeros((2, 8, 8, 1), dtype=np.uint8))
+    (sentence,) = problems(HetData({"t": TABLE, "photos": photos}, target=(IDS, Y))).hard
+    assert sentence.startswith("Source 'photos': no id in common")
+    assert sentence.endswith(": name its images by the ids of a table, or take it out.")
 
 
 def test_a_graph_of_other_ids_may_be_a_table():
