@@ -96,6 +96,16 @@ def test_the_verdict_compares_with_the_best_one_alone():
     assert settings.verdict({FIRST: [event(0.9)]}) == ""
 
 
+def test_a_gain_of_few_rows_is_within_chance():
+    truth = ["a", "b"] * 20
+    frame = lambda wrong: pl.DataFrame({"held_out": truth, "prediction": ["b"] * wrong + truth[wrong:]})  # noqa: E731
+    events = {"Trees on t": [event(0.6)], FIRST: [event(0.7)]}
+    few = settings.verdict(events, {"Trees on t": frame(8), FIRST: frame(4)})  # 4 and 2 of 40 are wrong
+    assert few.endswith("Within chance: their errors on 40 rows differ by less than two standard errors.")
+    assert "chance" not in settings.verdict(events, {"Trees on t": frame(30), FIRST: frame(4)})
+    assert "chance" not in settings.verdict(events)
+
+
 def test_what_the_verdict_compares_is_compared_over_seeds_first():
     events = {"Trees on t": [event(0.6)], "Network on i": [event(0.7)], FIRST: [event(0.9)], FEATURES: [event(0.8)]}
     first, *more = settings.pairs(events)

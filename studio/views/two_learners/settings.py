@@ -14,12 +14,14 @@ import numpy as np
 import polars as pl
 
 from hetcore.data import HetData, Source
+from hetcore.data.text import counted
 from hetcore.events import RoundEnd
 from hetcore.metrics import error_rate, macro_f1
 from hetcore.multimodal.learners import default_learner
 from studio.jobs.job import Setting
 from studio.messages import difference, shown
 from studio.views.common.curves import SCORED, Events, kept, scored_set
+from studio.views.common.paired import held_losses, paired
 
 __all__ = [
     "BRANCHES", "EXAMPLES", "FEATURES", "FIRST", "LEARNERS", "ORDER_OF", "PRINTED", "SECOND", "came_to", "ended",
@@ -233,4 +235,12 @@ def verdict(events: Events, frames: Mapping[str, pl.DataFrame] | None = None) ->
         came = f"{top} {'gains' if gain > 0 else 'loses'} {abs(gain):.3f} against {best}, the best one by itself"
     scores = ", ".join(f"{label} {value:.3f}" for label, value in f1.items())
     rows = SCORED[scored_set(events, "F1")]
-    return f"F1, {rows}: {scores}. {came}."
+    return f"F1, {rows}: {scores}. {came}.{_within_chance(frames or {}, best, top) if abs(gain) >= ALIKE else ''}"
+
+
+def _within_chance(frames: Mapping[str, pl.DataFrame], best: str, top: str) -> str:
+    """Say that the held-out errors of two models, of which F1 is made, are not told apart; empty where they are."""
+    ours, theirs = held_losses(frames.get(top)), held_losses(frames.get(best))
+    if ours is None or theirs is None or ours.size != theirs.size or paired(ours, theirs).less is not None:
+        return ""
+    return f" Within chance: their errors on {counted(ours.size, 'row')} differ by less than two standard errors."
