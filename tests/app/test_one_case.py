@@ -12,7 +12,7 @@ from hetcore import model_files
 from hetcore.data import HetData
 from studio.jobs import worker_tasks
 from studio.jobs.job import FunctionTask, data_of
-from studio.views.consensus import widgets, widgets_case
+from studio.views.consensus import case_values, widgets, widgets_case
 from tests.jobs.running import PATIENCE
 
 N = 60
@@ -107,6 +107,25 @@ def test_what_is_no_number_is_refused_and_nothing_changes(page):
     page.text_input[0].set_value("much")
     page = _press(page, "Predict")
     assert "is no number" in page.error[0].value and _predicted(page) == before
+
+
+def test_each_field_that_does_not_fit_is_named_and_the_others_are_taken():
+    fields = ("<b>one", "size"), ("<b>one", "kind"), ("<b>one", "other")
+    data = HetData({"<b>one": pl.DataFrame({"id": ["i"], "size": [1.0], "kind": [2.0], "other": [3.0]})}, {})
+    record = case_values.record_of(data, "i", {})
+
+    def app(data, record, given):
+        import streamlit as st
+
+        from studio.views.consensus import widgets_case
+
+        st.session_state["taken"] = {}
+        widgets_case._take(data, record, given, st.session_state["taken"])
+
+    given = dict(zip(fields, ("1,5", "much", "4")))
+    page = AppTest.from_function(app, args=(data, record, given), default_timeout=PATIENCE).run()
+    assert [each.value.split(" is no")[0] for each in page.error] == ["'1,5'", "'much'"]
+    assert page.session_state["taken"] == {"<b>one": {"other": "4"}}
 
 
 def test_the_nearest_change_is_looked_for_when_asked_and_taken_over(page):

@@ -149,7 +149,8 @@ def test_values_are_those_of_the_instance_typical_or_changed():
         ("nobody", {}, "no instance 'nobody'"),
         ("i3", {"one": {"z": 1}}, "no column 'z' in 'one'"),
         ("i3", {"one": {"a": "much"}}, "'much' is no number"),
-        ("i3", {"one": {"a": "1e39"}}, "'1e39' is no number that 'a' can take"),
+        ("i3", {"one": {"a": "1e39"}}, "'1e39' is no number that 'a' can take: give a smaller one"),
+        ("i3", {"one": {"a": "13,5"}}, "'13,5' is no number that 'a' can take: write one such as 12.5"),
         ("i3", {"one": {"n": "1e30"}}, "'n' has no room for '1e30'"),
     ],
 )

@@ -151,7 +151,8 @@ def _number(before: pl.Series, given: Any) -> pl.Series:
     number = as_numbers(pl.Series(before.name, [str(given)]))
     # A float32 would take a larger one as infinite.
     if number.null_count() or abs(number[0]) > FLOAT_MAX:
-        raise DataError(f"{quoted(str(given))} is no number that {quoted(before.name)} can take: give another.")
+        cure = "write one such as 12.5" if number.null_count() else "give a smaller one"
+        raise DataError(f"{quoted(str(given))} is no number that {quoted(before.name)} can take: {cure}.")
     number = number if before.dtype.is_float() else number.round()
     # Small whole types have less room than what people type.
     if number.cast(before.dtype, strict=False).null_count():

@@ -274,7 +274,7 @@ def _take(data: HetData, record: Any, given: Mapping[tuple[str, str], Any], valu
             case_values.read_value(data.sources[source], column, value)
         except DataError as error:
             st.error(escape(error))
-            return
+            continue
         values.setdefault(source, {})[column] = value
 
 
