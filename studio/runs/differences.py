@@ -221,6 +221,8 @@ def value_text(value: Any) -> str:
         return "as usual"
     if isinstance(value, float):
         return f"{value:g}"
+    if isinstance(value, list | tuple) and all(isinstance(each, str) for each in value):
+        return shown(", ".join(value) or "none")
     return shown(value if isinstance(value, str) else json.dumps(value, default=str))
 
 

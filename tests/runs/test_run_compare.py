@@ -42,6 +42,11 @@ def test_a_setting_that_is_not_given_is_as_usual_and_long_changes_have_room():
     assert compare.widths(pl.DataFrame({"a": ["x" * 1000]})) == {"a": compare.WIDEST}
 
 
+def test_names_in_a_list_are_listed_as_words():
+    runs = {"1. a": run(params={"features": ["rf1", "rf4"]}), "2. b": run(params={"features": []})}
+    assert compare.differing(runs).rows() == [("features", "rf1, rf4", "none")]
+
+
 def test_an_operation_of_another_version_is_no_failure():
     differences = compare.differing({"1. a": run(operations=[{"op": "fly"}]), "2. b": run()}).rows()
     assert differences == [("changes to the data", "a change that this studio does not know", "none")]
