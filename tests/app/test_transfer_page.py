@@ -191,6 +191,14 @@ def test_the_curve_is_measured_in_the_background_and_evaluated(page):
     assert len(manager.manager().result(run).value) == 2 * 2 * 7  # sizes 1, 2, 3, 5, 7, 10, 15
 
 
+def test_a_curve_that_a_link_asks_for_in_vain_is_named():
+    page = started().switch_page("pages/4_Transfer.py")
+    page.query_params["data"], page.query_params["curve"] = "planted_domains", "of another person"
+    page = page.run()
+    assert not page.exception and "The curve of the link is not kept here" in page.warning[0].value
+    assert "curve" not in page.query_params and "transfer curve" not in page.session_state
+
+
 def test_what_the_data_page_hid_is_no_domain_here(page):
     page.session_state["operations"] = [{"op": "drop_source", "name": "home"}]
     page.run()

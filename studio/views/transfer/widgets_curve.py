@@ -38,6 +38,9 @@ WORDS = {
 """What a measurement is given, in words."""
 
 
+NOT_KEPT = "The curve of the link is not kept here (any more), or it is another person's: measure it to have it."
+
+
 class MeasuredCurve:
     """The measured accuracy by number of target examples: started, watched, stopped, compared with the one before.
 
@@ -54,8 +57,13 @@ class MeasuredCurve:
         self._data, self._title, self._owner = data, title, owner
         # After a reload the address is all that is left of it.
         named = st.query_params.get("curve")
-        if "transfer curve" not in st.session_state and named:
+        if "transfer curve" in st.session_state or not named:
+            return
+        if widgets_task.is_of(named, data, owner):
             st.session_state["transfer curve"] = {"run": named, "before": {}, "screen": None}
+        else:
+            st.query_params.pop("curve", None)
+            session.note("curve", NOT_KEPT)
 
     @property
     def _kept(self) -> dict[str, Any] | None:
