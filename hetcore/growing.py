@@ -10,6 +10,7 @@ import numpy as np
 
 from hetcore.errors import DataError
 from hetcore.kernels import grower
+from hetcore.kernels.grower import partition
 from hetcore.kernels.layout import (
     CHOSEN,
     LEAF_DTYPE,
@@ -24,7 +25,6 @@ from hetcore.kernels.layout import (
     Work,
     make_scratch,
 )
-from hetcore.kernels.nodes import partition
 from hetcore.kernels.packed_sums import gather_packed, pack_rows
 from hetcore.kernels.splitting import UNKNOWN
 from hetcore.kernels.threads import run_each

@@ -32,10 +32,11 @@ from hetcore.kernels.layout import (
     make_scratch,
 )
 from hetcore.kernels.members import Grown, Parts, add_members, boost_members, grow_members, grow_rounds
+from hetcore.kernels.oblivious import Levels, boost_oblivious
 from hetcore.kernels.threads import run_each
 from hetcore.trees import Tree
 
-__all__ = ["Grown", "MemberGrower", "add_members", "drawn", "drawn_together", "trees_of"]
+__all__ = ["Grown", "MemberGrower", "ObliviousGrower", "add_members", "drawn", "drawn_together", "trees_of"]
 
 FEW_OF_ALL = 16  # a draw of fewer of so many numbers is sorted
 MOST_TOGETHER = 10_000  # numbers in a pool up to which NumPy draws by Floyd's algorithm
@@ -63,7 +64,7 @@ class MemberGrower:
         self.binned, self.n_bins, self.shape, self.params, self.n_jobs = readable(binned), n_bins, shape, params, n_jobs
         self.parts: Parts | None = None
         self._room_rows = 0
-        self._scratches: list[tuple[Problem, Work, Scratch, NDArray, NDArray]] = []
+        self._scratches: list[Any] = []
 
     def use(self, rows: Sequence[NDArray[np.int32]], columns: Sequence[NDArray[np.int32]]) -> None:
         """Set the rows and the columns of each member, as many columns for each."""
@@ -136,9 +137,13 @@ class MemberGrower:
         """What a single thread works in, for kernels that grow members themselves."""
         return self._scratches[0]
 
+    def _capacity(self) -> int:
+        """Return how many nodes a tree can have."""
+        return self.room[1].nodes.size
+
     def empty(self, n_members: int, n_trees: int = 1) -> Grown:
         """Return arrays for some trees of each member."""
-        capacity, count = self.room[1].nodes.size, n_members * n_trees
+        capacity, count = self._capacity(), n_members * n_trees
         return Grown(
             np.empty((count, capacity), NODE_DTYPE),
             np.zeros((count, capacity, self.shape[0])),
@@ -185,15 +190,19 @@ class MemberGrower:
         DataError
             If a gradient or hessian is not finite, or a hessian is negative.
         """
-        grow = grow_rounds if len(slopes) == 2 else boost_members
         first, stop, each = rounds
 
         def some(members: tuple[int, int], room: Any, t: int | None = None) -> int:
-            problem, work, scratch, buffers, begins = room
-            given = self.params, work, scratch, learned, slopes, grown, buffers, begins
-            return grow(problem, self.parts, members, rounds if t is None else (t, t + 1, each), *given)
+            given = learned, slopes, grown
+            return self._grow_some(members, rounds if t is None else (t, t + 1, each), room, given)
 
         self._each(some, len(grown.leaves), range(first, stop))
+
+    def _grow_some(self, members: tuple[int, int], rounds: tuple[int, int, int], room: Any, given: Any) -> int:
+        (problem, work, scratch, buffers, begins), (learned, slopes, grown) = room, given
+        grow = grow_rounds if len(slopes) == 2 else boost_members
+        kept = self.params, work, scratch, learned, slopes, grown, buffers, begins
+        return grow(problem, self.parts, members, rounds, *kept)
 
     def _each(self, some: Callable[..., int], n_members: int, rounds: Sequence[int] = (0,)) -> None:
         """Let `some` grow the trees of all members, in a room each thread, those of a member one after the other."""
@@ -220,6 +229,37 @@ class MemberGrower:
             found = run_each(taken, turns, min(len(free), n_members))
         if wrong := max(found):
             raise DataError(WRONG[wrong])
+
+
+class ObliviousGrower(MemberGrower):
+    """Grows oblivious trees, by `grow_rounds` alone and on slopes of three parts; see `hetcore.kernels.oblivious`.
+
+    Of the limits `min_samples_leaf` is the fewest rows on average, `min_child_weight` does not count, and `l2` is above
+    0, for leaves may be without rows.
+    """
+
+    def _scratch(self, m: int) -> tuple[Levels, NDArray, NDArray]:
+        c, leaves, (n_outputs, n_hessians) = self.parts.columns.shape[1], most_leaves(self.params, m), self.shape
+        width = n_outputs + max(1, n_hessians)
+        levels = Levels(
+            order=np.empty((c, m), np.uint32),
+            bins=np.empty((c, m), np.uint8),
+            begins=np.empty(257, np.int64),
+            leaf=np.empty(m, np.uint32),
+            slopes=np.empty((m, width)),
+            totals=np.empty((leaves, width)),
+            sums=np.empty((leaves, 2, width)),
+            held=np.empty(leaves),
+        )
+        return levels, np.empty((3, self.binned.shape[1]), np.uint32), np.empty((2 * leaves - 1, 2), np.int64)
+
+    def _capacity(self) -> int:
+        return 2 * self.room[0].held.size - 1
+
+    def _grow_some(self, members: tuple[int, int], rounds: tuple[int, int, int], room: Any, given: Any) -> int:
+        (levels, buffers, begins), (learned, slopes, grown) = room, given
+        kept = self.params, levels, learned, slopes, grown, buffers, begins
+        return boost_oblivious(self.binned, self.parts, members, rounds, *kept)
 
 
 def drawn(numbers: NDArray[np.int32], count: int, rng: np.random.Generator) -> NDArray[np.int32]:

@@ -219,7 +219,7 @@ class ViewBoosting(ViewConsensus):
         if made.key:
             # the outputs by kind and prior, for an object's text says nothing of its arrays
             plain = rule._replace(outputs=rule.outputs.is_classifier, n_jobs=1)
-            key = key_of(made.key, seed, plain, rule.outputs.prior, pulled)
+            key = key_of(made.key, made.view.learner, seed, plain, rule.outputs.prior, pulled)
             content = content._replace(key=key, columns_key=made.key)
         kind = TreeLearner if made.view.learner in TREES else SmoothLearner
         self.executor.add(state, kind, self.problem.labelled, content)

@@ -34,7 +34,7 @@ class View(NamedTuple):
     ----------
     columns : str
         Which columns, as in the module's table.
-    learner : "trees", "shallow trees", "deep trees", "kernel" or "linear"
+    learner : "trees", "shallow trees", "oblivious trees", "deep trees", "kernel" or "linear"
     tables, graphs : tuple of str
         What the columns are made from.
     """

@@ -5,7 +5,8 @@ worker of a cluster. Each has a member for each fold, fitted to the labels of th
 by the member that did not see it, any other row by the mean of all members. A learner's scores are those of its best
 round: the one with the lowest loss of the labelled rows, so scored.
 
-- Trees: five trees a member and round (three of more than two classes) on a share of the rows, leaves by a Newton step.
+- Trees: five trees a member and round (three of more than two classes, and oblivious ones) on a share of the rows,
+  leaves by a Newton step.
   The first rounds take longer steps, so that a view shows early how far it gets.
 - Smooth: ridge steps, see `hetcore.consensus.smooth_learner`.
 """
@@ -26,14 +27,14 @@ from hetcore.consensus.table_views import TableView, Unseen, View
 from hetcore.forest import Forest
 from hetcore.kernels.members import farthest
 from hetcore.kernels.threads import run_each
-from hetcore.members import MemberGrower, drawn_together, trees_of
+from hetcore.members import MemberGrower, ObliviousGrower, drawn_together, trees_of
 from hetcore.numerics import fits_double, product, row_blocks
 from hetcore.trees import TreeParams
 
 __all__ = ["Advanced", "BoostRule", "TreeLearner", "ViewContent", "ViewLearner", "ViewState"]
 
-TREES = 5  # of a member in a round; of more than two classes fewer
-TREES_OF_CLASSES = 3
+TREES = 5  # of a member in a round; of more than two classes, and oblivious ones, fewer
+FEWER_TREES = 3
 MOST_COLUMNS = 120  # of a tree; of more than two classes fewer
 MOST_COLUMNS_OF_CLASSES = 30
 ROOTS = 2.0  # times the root of the columns, which a tree gets at least where there are very many
@@ -44,7 +45,7 @@ LONGER_FALL = 0.75  # from round to round
 DIVERGED = 1e6  # score beyond which a learner, whose steps are too long, stays where it is
 HORIZON = 40  # rounds that a view is given to catch up
 # rounds without a lower loss after which a learner rests
-PATIENCE = {"trees": 4, "shallow trees": 4, "deep trees": 4, "kernel": 3, "linear": 3}
+PATIENCE = {"trees": 4, "shallow trees": 4, "oblivious trees": 4, "deep trees": 4, "kernel": 3, "linear": 3}
 LITTLE_OF_VIEW = 0.001  # share by which a view's loss must fall within its patience
 
 
@@ -323,11 +324,12 @@ class TreeLearner(ViewLearner):
         # nothing pulls in the first round: with another lambda0 it is the same
         alike = self.rule._replace(outputs=self.outputs.is_classifier, n_jobs=1, lambda0=0.0)
         shared = content.columns_key and self.pulled.size
-        key = content.columns_key, content.seed, alike, self.outputs.prior, self.pulled
+        key = content.columns_key, content.learner, content.seed, alike, self.outputs.prior, self.pulled
         self.first_key = key_of(*key) if shared else ""
         shape = (self.outputs.k, self.outputs.k if self.outputs.is_classifier else 0)
         jobs = self.rule.n_jobs if own * self.varying.size >= SHARED else 1
-        self.grower = MemberGrower(np.ascontiguousarray(binned), self.mapper.n_bins, shape, self.rule.limits, jobs)
+        kind = ObliviousGrower if content.learner == "oblivious trees" else MemberGrower
+        self.grower = kind(np.ascontiguousarray(binned), self.mapper.n_bins, shape, self.rule.limits, jobs)
         self.shares, self.ahead = jobs > 1, None
 
     def _step(self, pull: NDArray[np.float64] | None) -> None:
@@ -350,7 +352,7 @@ class TreeLearner(ViewLearner):
 
     def _boost(self, pull: NDArray[np.float64] | None) -> None:
         members, head, k, rate = len(self.training), len(self.targets), self.outputs.k, self._rate()
-        n_trees = TREES_OF_CLASSES if k > 1 else TREES
+        n_trees = FEWER_TREES if k > 1 or isinstance(self.grower, ObliviousGrower) else TREES
         pull = np.ascontiguousarray(np.empty((members, 0, k)) if pull is None else pull)
         self._use_drawn(n_trees, pull.shape[1])
         # of the rows that a tree is grown on alone: the others are never touched, and cost nothing

@@ -14,10 +14,11 @@
 
 Of two or more graphs their union counts as one more, "all graphs": links over their graph's mean weight, summed. A
 view of several tables or graphs covers an instance without one of them only where enough labelled rows are without it
-too: what a learner never saw missing, it can't do without. Trees look at each view; shallow trees, of two splits on a
-path, and of 5,000 labels on deep ones, of three more than others, at joined columns; kernel ridge at tables and joined
-columns; a linear learner where columns are many or are averages. Of numbers trees leave out labels alone, and kernel
-ridge the joined columns with graphs, unless some learners may not look or no view joins tables: others say the same.
+too: what a learner never saw missing, it can't do without. Trees look at each view; at joined columns shallow ones
+too, of two splits on a path, and at the widest of these oblivious ones or, of 5,000 labels on, at all deep ones, of
+three splits more; kernel ridge at tables and joined columns; a linear learner where columns are many or are averages.
+Of numbers trees leave out labels alone, and kernel ridge the joined columns with graphs, unless some learners may not
+look or no view joins tables: others say the same.
 """
 
 from __future__ import annotations
@@ -65,7 +66,7 @@ __all__ = [
 ALL_GRAPHS, ALL_TABLES, JOINED = "all graphs", "all tables", "joined and graphs"
 SCALES = {JOINED: "graphs", "joined and directions": "directions"}
 """Columns of all tables and of several graphs, or of the sides of directed ones, and the name of their scale."""
-TREES = ("trees", "shallow trees", "deep trees")
+TREES = ("trees", "shallow trees", "oblivious trees", "deep trees")
 LEARNERS = (*TREES, "kernel", "linear")
 SEEN_BY = ("trees", "kernel", "linear")  # learners with columns of their own: all trees see the same
 MOST_SUMS, FEWEST_AVERAGED = 500_000_000, 32  # links times columns that are averaged over a graph; columns at least
@@ -136,8 +137,11 @@ class ViewColumns(Stored):
         self.near = NearestRows.of(data.id_series, _columns_of(near, tables), labels) if near else None
         self.by_category = None if apart else CategoryLabels.of(data, labels)
         few = labels.known.sum() < MANY_LABELS
-        may = {each for each in learners if not (few and each == "deep trees")}
+        may = {each for each in learners if each != ("deep trees" if few else "oblivious trees")}
         self.views = [view for view in self._all_views() if view.learner in may and not (apart and view.joins)]
+        if self.shown and not apart:
+            # where columns are fewer and others have them too, one more view of the same costs more than it brings
+            self.views = [view for view in self.views if view.graphs or view.learner != "oblivious trees"]
         if not labels.of_classes and not apart and set(learners) == set(LEARNERS):
             self.views = [view for view in self.views if not _is_spared(view)]
         self._unseen: dict[tuple[str, str], Unseen] = {}
@@ -240,7 +244,8 @@ class ViewColumns(Stored):
         several = len(tables) > 1
         views = [View(f"table {name}", learner, (name,), ()) for name in tables for learner in ("trees", "kernel")]
         whole = "joined" if several else f"table {tables[0]}"
-        # a sum of what single columns, and pairs, say: learned from fewer labels than deep trees need
+        # a sum of what single columns, and pairs, say: learned from fewer labels than deep trees need; what pays only
+        # together, as factors do, where a search node by node sees nothing
         views += [View(whole, "linear", tables, ()), *(View(whole, each, tables, ()) for each in TREES[1:])]
         if several:
             views += [View(whole, learner, tables, ()) for learner in ("trees", "kernel")]

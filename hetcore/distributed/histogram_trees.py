@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from hetcore.errors import DataError
 from hetcore.growing import WRONG
+from hetcore.kernels.grower import partition
 from hetcore.kernels.histogram import build_group, store
 from hetcore.kernels.layout import (
     BIN,
@@ -33,7 +34,6 @@ from hetcore.kernels.layout import (
     TreeParams,
     make_scratch,
 )
-from hetcore.kernels.nodes import partition
 from hetcore.kernels.packed_sums import unit_for
 from hetcore.kernels.splitting import UNKNOWN, node_terms, scan_column
 from hetcore.trees import Tree

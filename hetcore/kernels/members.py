@@ -252,6 +252,19 @@ def _write_slopes(scores, codes, pull, weight, rows, room, gradients, hessians):
 write_slopes = kernel(_write_slopes, allocates=False)
 
 
+def _take_step(scores, values, leaves, size, rate, limit):
+    """Hold the values (size, K) of a tree within a limit, and add them, times the rate, to the scores (n, K)."""
+    for node in range(size):
+        for c in range(scores.shape[1]):
+            values[node, c] = min(max(values[node, c], -limit), limit)
+    for i in range(scores.shape[0]):
+        for c in range(scores.shape[1]):
+            scores[i, c] += rate * values[leaves[i], c]
+
+
+take_step = kernel(_take_step, allocates=False)
+
+
 def _boost_members(problem, parts, members, rounds, params, work, scratch, learned, slopes, grown, buffers, begins):
     """Grow tree after tree for some members on the slopes of the loss, labels and what pulls, that those before leave.
 
@@ -281,12 +294,7 @@ def _boost_members(problem, parts, members, rounds, params, work, scratch, learn
             if size < 0:
                 return -size
             grown.sizes[at] = size
-            for node in range(size):
-                for c in range(scores.shape[2]):
-                    grown.values[at, node, c] = min(max(grown.values[at, node, c], -limit), limit)
-            for i in range(scores.shape[1]):
-                for c in range(scores.shape[2]):
-                    scores[k, i, c] += rate * grown.values[at, grown.leaves[k, i], c]
+            take_step(scores[k], grown.values[at], grown.leaves[k], size, rate, limit)
     return 0
 
 

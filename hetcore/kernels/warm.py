@@ -26,6 +26,7 @@ from hetcore.kernels import (
     grower,
     medians,
     members,
+    oblivious,
     predictor,
     simplex,
 )
@@ -83,6 +84,8 @@ def _rounds() -> None:
     boosted = np.zeros((1, 3, 1)), np.zeros((3, 1)), np.zeros((1, 0, 1)), np.float32(1.0), 1.0, np.inf
     slopes = *slopes, np.zeros((1, 1))
     members.boost_members(problem, parts, (0, 1), (0, 1, 1), *room, boosted, slopes, grown, buffers, begins)
+    given = boosted, slopes, grown, buffers, begins
+    oblivious.boost_oblivious(problem.binned, parts, (0, 1), (0, 1, 1), TreeParams(), _levels(), *given)
 
 
 def _votes() -> None:
@@ -94,6 +97,13 @@ def _votes() -> None:
     kept = boosted_votes.KeptVotes(np.zeros((1, 3), NODE_DTYPE), np.zeros((1, 3, 1)), sizes, alphas, votes)
     room = TreeParams(), work, make_scratch(4, 1), np.zeros((3, 3), np.uint32), np.zeros((3, 2), np.int64)
     boosted_votes.boost_votes(problem, parts, *room, grown, rule, state, kept, 1)
+
+
+def _levels() -> oblivious.Levels:
+    """Return room for an oblivious tree over three rows of one column."""
+    sums = np.empty((2, 2)), np.empty((2, 2, 2)), np.empty(2)
+    order, leaf = np.empty((1, 3), np.uint32), np.empty(3, np.uint32)
+    return oblivious.Levels(order, np.empty((1, 3), np.uint8), np.empty(257, np.int64), leaf, np.empty((3, 2)), *sums)
 
 
 def _toy_member() -> tuple[np.ndarray, Problem, members.Parts, Work, members.Grown]:
@@ -269,12 +279,14 @@ def _second() -> subprocess.Popen[bytes]:
 
 def prepare() -> None:
     """Compile what the first training of a consensus needs last, and half of what a tree consists of."""
-    _, problem, _, work, grown = _toy_member()
+    gradients, problem, parts, work, grown = _toy_member()
+    slopes, tree = (gradients, gradients), (grown.nodes[0], grown.values[0], grown.leaves[0])
     params, scratch, buffers = TreeParams(), make_scratch(4, 1), np.zeros((3, 3), np.uint32)
     for called, given in (
         (grower.search, (problem, params, work, scratch)),
         (grower.advance, (grower.QUEUE, problem, params, work)),
         (members.fall, (problem.binned, grown.nodes[0], grown.leaves[0], *buffers, np.zeros((3, 2), np.int64))),
+        (oblivious.grow_oblivious, (problem.binned, problem.columns, parts.rows, params, _levels(), slopes, tree)),
     ):
         # not a call: as parts of what calls them
         called.part.compile(tuple(map(typeof, given)))

@@ -76,6 +76,30 @@ def test_the_views_of_data_and_their_widths(task):
         assert each.view.sees == "trees" or np.isfinite(each.X).all()
 
 
+@pytest.mark.parametrize("task", TASKS)
+def test_oblivious_trees_look_at_the_widest_columns(task):
+    data, _ = planted(task)
+    bare = hc.HetData(data.sources, None, (data.ids, data.y), task=data.target_kind)
+    for given, widest in ((data, "joined and graphs"), (bare, "joined")):
+        found = ViewColumns().fit(given, _labels(given, task)).views
+        assert [view.columns for view in found if view.learner == "oblivious trees"] == [widest]
+
+
+def test_what_pays_only_together_is_found():
+    """A class by the signs of an own column and of the neighbours' mean of another: neither tells anything alone."""
+    rng, n = np.random.default_rng(3), 1_000
+    X, ends = rng.normal(size=(n, 6)), rng.integers(n, size=(2, 2_500))
+    links = sparse.coo_array((np.ones(2_500), ends), shape=(n, n))
+    near = (links + links.T) @ X[:, 3]
+    y = np.where(X[:, 0] * near > 0, "alike", "apart").astype(object)
+    ids = [f"i{k}" for k in range(n)]
+    tables = {f"t{k}": pl.DataFrame({"id": ids, **dict(zip("abc", X[:, k : k + 3].T))}) for k in (0, 3)}
+    edges = pl.DataFrame({"source": [ids[a] for a in ends[0]], "target": [ids[b] for b in ends[1]]})
+    known = np.arange(n) < 200
+    data = hc.HetData(tables, {"links": edges}, (ids, np.where(known, y, None)))
+    assert np.mean(hc.GBCClassifier(random_state=0).fit(data).predict(data)[~known] != y[~known]) < 0.15
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", [hc.GBCClassifier, hc.GBCRegressor])
 def test_deep_trees_look_where_labels_are_many(kind):
@@ -94,9 +118,9 @@ def test_deep_trees_look_where_labels_are_many(kind):
 
 
 def test_how_deep_trees_are():
-    assert [_depth(learner, 5) for learner in TREES] == [5, 2, 8]
-    assert [_depth(learner, -1) for learner in TREES] == [-1, 2, -1]
-    assert [_depth(learner, 1) for learner in TREES] == [1, 1, 4]
+    assert [_depth(learner, 5) for learner in TREES] == [5, 2, 5, 8]
+    assert [_depth(learner, -1) for learner in TREES] == [-1, 2, -1, -1]
+    assert [_depth(learner, 1) for learner in TREES] == [1, 1, 1, 4]
 
 
 @pytest.mark.parametrize("task", TASKS)

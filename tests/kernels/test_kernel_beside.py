@@ -29,9 +29,10 @@ caller = kernel(_caller)
 """
 PREPARE = "from hetcore.kernels.warm import prepare; prepare()"
 GROW = """
-from hetcore.kernels import grower, members, simplex, splitting, warm
+from hetcore.kernels import grower, members, oblivious, simplex, splitting, warm
 warm._rounds(), warm._weights()
-found = [each.part for each in (grower.search, grower.advance, members.fall, splitting.node_terms)]
+parts = grower.search, grower.advance, members.fall, splitting.node_terms, oblivious.grow_oblivious
+found = [each.part for each in parts]
 for each in (*found, simplex.log_temperature, simplex.sum_views):
     assert sum(each.stats.cache_hits.values()) == 1 and not each.stats.cache_misses, each
 """

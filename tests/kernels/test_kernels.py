@@ -229,4 +229,4 @@ def test_loops_over_cuts():
 def test_partition_keeps_the_order(n, threshold, missing_left):
     bins = made_table(200, 1, 255, 0.2)[0]
     rows = np.sort(np.random.default_rng(0).permutation(200)[:n]).astype(np.uint32)
-    agree("nodes", "partition", bins, threshold, missing_left, rows, np.zeros_like(rows), compare=[3])
+    agree("grower", "partition", bins, threshold, missing_left, rows, np.zeros_like(rows), compare=[3])

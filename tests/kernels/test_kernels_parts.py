@@ -10,8 +10,8 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from hetcore.kernels import binning, csr, medians, splitting
+from hetcore.kernels.grower import _may_split, _pick, _release_slot, _take_slot
 from hetcore.kernels.layout import N_FREE, N_OPEN, N_STATE, TreeParams
-from hetcore.kernels.nodes import _may_split, _pick, _release_slot, _take_slot
 from hetcore.kernels.simplex import _log_temperature
 from tests.naive import binning as naive_binning
 

@@ -13,6 +13,12 @@ class Node:
     children: tuple = field(default=())
 
 
+def partition(bins, threshold, missing_left, rows, buffer):
+    left = (bins[rows] <= threshold) | ((bins[rows] == 255) & bool(missing_left))
+    rows[:] = np.concatenate([rows[left], rows[~left]])
+    return int(left.sum())
+
+
 def score(G, H, l2):
     """Return sum_k G_k^2 / (H_k + l2)."""
     return (G**2 / np.maximum(H + l2, 1e-30)).sum()

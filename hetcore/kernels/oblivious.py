@@ -1,0 +1,251 @@
+"""Oblivious trees of several members in one call: all nodes of a level part by the same column and cut.
+
+1  sort the rows by the bins of each column
+2  until no column gains, or the levels are enough:
+3      for each column: pass the rows, in that order, from the right to the left child of their node; between two bins,
+           sum over the nodes what both children explain
+4      part every node by the best column and cut
+
+What a level gains is a sum over all rows, so that a split that pays only together with those above it (a product, an
+exclusive or) stands out where a search node by node has too few rows to tell. The tree is that of Prokhorenkova et
+al., "CatBoost: unbiased boosting with categorical features", NeurIPS 2018, section 4.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from hetcore.kernels.cache import kernel
+from hetcore.kernels.grower import write_leaf
+from hetcore.kernels.layout import ALL_KNOWN, MISSING_BIN
+from hetcore.kernels.members import fall, take_step, write_slopes
+
+
+class Levels(NamedTuple):
+    """Room to grow an oblivious tree of at most L leaves in, on at most m rows and c columns.
+
+    Attributes
+    ----------
+    order : (c, m) uint32
+        Of each column, rows by place in the order of their bins.
+    bins : (c, m) uint8
+        These bins.
+    begins : (257,) int64
+        Where the rows of each bin begin.
+    leaf : (m,) uint32
+        In which node of the level each row is.
+    slopes : (m, W) float64
+        Gradients of each row, then its hessians: 1, or one each.
+    totals : (L, W) float64
+        Of each node.
+    sums : (L, 2, W) float64
+        Of its left and its right child.
+    held : (L,) float64
+        What these explain.
+    """
+
+    order: np.ndarray
+    bins: np.ndarray
+    begins: np.ndarray
+    leaf: np.ndarray
+    slopes: np.ndarray
+    totals: np.ndarray
+    sums: np.ndarray
+    held: np.ndarray
+
+
+def _sort_rows(binned, columns, rows, levels):
+    """Line 1; rows of a bin stay in order."""
+    begins = levels.begins
+    for q in range(columns.shape[0]):
+        bins = binned[columns[q]]
+        begins[:] = 0
+        for i in range(rows.shape[0]):
+            begins[np.int64(bins[rows[i]]) + 1] += 1
+        for b in range(256):
+            begins[b + 1] += begins[b]
+        for i in range(rows.shape[0]):
+            b = np.int64(bins[rows[i]])
+            levels.order[q, begins[b]] = i
+            levels.bins[q, begins[b]] = b
+            begins[b] += 1
+
+
+sort_rows = kernel(_sort_rows, allocates=False)
+
+
+def _explained(left, right, n_outputs, l2):
+    """Return the sum over both children, of sums (W,), and the outputs of G^2 / (H + l2)."""
+    found, several = 0.0, left.shape[0] > n_outputs + 1
+    # one division for both children
+    for k in range(n_outputs):
+        h = n_outputs + k if several else n_outputs
+        a, b = left[h] + l2, right[h] + l2
+        found += (left[k] * left[k] * b + right[k] * right[k] * a) / (a * b)
+    return found
+
+
+explained = kernel(_explained, allocates=False, reorders=True)
+
+
+def _search_column(q, n_rows, n_nodes, best, l2, n_outputs, levels):
+    """Line 3 for column q; return what its best cut explains, or `best` if none explains more, and the cut or -1."""
+    order, bins, slopes, sums, held = levels.order[q], levels.bins[q], levels.slopes, levels.sums, levels.held
+    width, now, cut = slopes.shape[1], 0.0, -1
+    if bins[0] == bins[n_rows - 1]:
+        return best, cut
+    for node in range(n_nodes):
+        for c in range(width):
+            sums[node, 0, c] = 0.0
+            sums[node, 1, c] = levels.totals[node, c]
+        held[node] = explained(sums[node, 0], sums[node, 1], n_outputs, l2)
+        now += held[node]
+    for i in range(n_rows - 1):
+        place = order[i]
+        node = levels.leaf[place]
+        left, right = sums[node, 0], sums[node, 1]
+        if width == 2:
+            # the same as below: loops over a single output cost as much again
+            g, h = slopes[place, 0], slopes[place, 1]
+            u, v, a, b = left[0] + g, right[0] - g, left[1] + h, right[1] - h
+            left[0], right[0], left[1], right[1] = u, v, a, b
+            a, b = a + l2, b + l2
+            both = (u * u * b + v * v * a) / (a * b)
+        else:
+            for c in range(width):
+                left[c] += slopes[place, c]
+                right[c] -= slopes[place, c]
+            both = explained(left, right, n_outputs, l2)
+        now += both - held[node]
+        held[node] = both
+        if bins[i + 1] != bins[i] and now > best:
+            # what is missing comes last: cut off alone, it is told from values above all that were met too
+            best, cut = now, ALL_KNOWN if bins[i + 1] == MISSING_BIN else np.int64(bins[i])
+    return best, cut
+
+
+search_column = kernel(_search_column, allocates=False)
+
+
+def _write_level(first, depth, n_rows, n_nodes, l2, levels, nodes, values):
+    """Write the nodes of a level as leaves, the first of which has the number `first`; return what they explain."""
+    n_outputs, totals = values.shape[1], levels.totals
+    totals[:n_nodes] = 0.0
+    for i in range(n_rows):
+        for c in range(totals.shape[1]):
+            totals[levels.leaf[i], c] += levels.slopes[i, c]
+    found, several = 0.0, totals.shape[1] > n_outputs + 1
+    for j in range(n_nodes):
+        write_leaf(nodes[first + j], 0, depth)
+        for k in range(n_outputs):
+            weight = totals[j, n_outputs + (k if several else 0)] + l2
+            values[first + j, k] = -totals[j, k] / weight
+            found += totals[j, k] * totals[j, k] / weight
+    for i in range(n_rows):
+        nodes[first + levels.leaf[i]].count += 1
+    return found
+
+
+write_level = kernel(_write_level, allocates=False)
+
+
+def _grow_oblivious(binned, columns, rows, params, levels, slopes, found):
+    """Grow an oblivious tree.
+
+    Parameters
+    ----------
+    binned : (d, n) uint8
+    columns : (c,) int32
+    rows : (m,) uint32
+    params : TreeParams
+        `max_depth`, `min_gain` and `l2`, which is above 0, count.
+    levels : Levels
+    slopes : (gradients (n, K), hessians (n, P)) of float32
+    found : (nodes (capacity,), values (capacity, K), leaves (n,))
+        Receive the tree, and the leaf of each of the rows.
+
+    Returns
+    -------
+    int
+        Number of nodes; -1 if a gradient or hessian is not finite.
+    """
+    (gradients, hessians), (nodes, values, leaves) = slopes, found
+    n_rows, n_outputs = rows.shape[0], values.shape[1]
+    for i in range(n_rows):
+        levels.leaf[i] = 0
+        levels.slopes[i, n_outputs] = 1.0
+        for k in range(n_outputs):
+            levels.slopes[i, k] = gradients[rows[i], k]
+        for k in range(hessians.shape[1]):
+            levels.slopes[i, n_outputs + k] = hessians[rows[i], k]
+    sort_rows(binned, columns, rows, levels)
+    # nodes of a level are first, ..., first + n_nodes - 1; those of the next one follow
+    first, n_nodes, depth = 0, 1, 0
+    before = write_level(0, 0, n_rows, 1, params.l2, levels, nodes, values)
+    if not np.isfinite(before):
+        return -1
+    while depth != params.max_depth and 2 * n_nodes <= levels.held.shape[0]:
+        # what is left by rounding is no gain
+        best, column, cut = before * (1.0 + 1e-9) + params.min_gain, np.int64(-1), np.int64(0)
+        for q in range(columns.shape[0]):
+            best, at = search_column(q, n_rows, n_nodes, best, params.l2, n_outputs, levels)
+            if at >= 0:
+                column, cut = np.int64(columns[q]), at
+        if column < 0:
+            break
+        for j in range(n_nodes):
+            record = nodes[first + j]
+            record.feature = column
+            record.threshold_bin = np.uint8(cut)
+            record.gain = np.float32((best - before) / n_nodes)
+            record.left = first + n_nodes + 2 * j
+            record.right = record.left + 1
+        for i in range(n_rows):
+            levels.leaf[i] = 2 * levels.leaf[i] + np.uint32(binned[column, rows[i]] > cut)
+        first, n_nodes, depth = first + n_nodes, 2 * n_nodes, depth + 1
+        before = write_level(first, depth, n_rows, n_nodes, params.l2, levels, nodes, values)
+    for i in range(leaves.shape[0]):
+        leaves[i] = -1
+    for i in range(n_rows):
+        leaves[rows[i]] = first + levels.leaf[i]
+    return first + n_nodes
+
+
+grow_oblivious = kernel(_grow_oblivious, allocates=False, shared=True)
+
+
+def _boost_oblivious(binned, parts, members, rounds, params, levels, learned, slopes, grown, buffers, begins):
+    """Do what `members.boost_members` does, with oblivious trees.
+
+    Parameters
+    ----------
+    binned : (d, n) uint8
+    parts, members, rounds, learned, slopes, grown, buffers, begins
+        As there.
+    params, levels
+        As of `grow_oblivious`.
+
+    Returns
+    -------
+    int
+        0, or 1 if a gradient or hessian is not finite.
+    """
+    (scores, codes, pull, weight, rate, limit), (gradients, hessians, room) = learned, slopes
+    for k in range(members[0], members[1]):
+        for t in range(rounds[0], rounds[1]):
+            at = k * rounds[2] + t
+            rows, leaves = parts.rows[parts.starts[at] : parts.starts[at + 1]], grown.leaves[k]
+            write_slopes(scores[k], codes, pull[k], weight, rows, room[k], gradients[k], hessians[k])
+            found, own = (grown.nodes[at], grown.values[at], leaves), (gradients[k], hessians[k])
+            size = grow_oblivious(binned, parts.columns[at], rows, params, levels, own, found)
+            if size < 0:
+                return 1
+            fall(binned, grown.nodes[at, :size], leaves, buffers[0], buffers[1], buffers[2], begins)
+            grown.sizes[at] = size
+            take_step(scores[k], grown.values[at], leaves, size, rate, limit)
+    return 0
+
+
+boost_oblivious = kernel(_boost_oblivious, allocates=False)
