@@ -26,7 +26,7 @@ Departures of the default from the paper
 ----------------------------------------
 - A source is a *view* (`hetcore.consensus.views`): each table, the joined tables, and of each graph the neighbours'
   labels, hidden by fold, and features. Each has trees, and a smooth learner (kernel ridge or linear); joined columns
-  have shallow trees too, the widest oblivious ones, and where labels are many all have deep ones.
+  have shallow trees too, and deep ones where labels are many, the widest oblivious ones.
 - Views are boosted side by side in folds of the labelled rows, so that every round has out-of-fold predictions. A view
   says what it said in its best round so far.
 - One more view is the sum of the others, scaled for the lowest out-of-fold loss (`hetcore.consensus.view_sum`).

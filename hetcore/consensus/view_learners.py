@@ -5,8 +5,8 @@ worker of a cluster. Each has a member for each fold, fitted to the labels of th
 by the member that did not see it, any other row by the mean of all members. A learner's scores are those of its best
 round: the one with the lowest loss of the labelled rows, so scored.
 
-- Trees: five trees a member and round (three of more than two classes, and oblivious ones) on a share of the rows,
-  leaves by a Newton step.
+- Trees: five trees a member and round (three of more than two classes) on a share of the rows, oblivious ones on 2,000
+  at most, leaves by a Newton step.
   The first rounds take longer steps, so that a view shows early how far it gets.
 - Smooth: ridge steps, see `hetcore.consensus.smooth_learner`.
 """
@@ -33,8 +33,9 @@ from hetcore.trees import TreeParams
 
 __all__ = ["Advanced", "BoostRule", "TreeLearner", "ViewContent", "ViewLearner", "ViewState"]
 
-TREES = 5  # of a member in a round; of more than two classes, and oblivious ones, fewer
-FEWER_TREES = 3
+TREES = 5  # of a member in a round; of more than two classes fewer
+TREES_OF_CLASSES = 3
+MOST_ROWS = 2_000  # of an oblivious tree, which takes several times as long on a row as another one
 MOST_COLUMNS = 120  # of a tree; of more than two classes fewer
 MOST_COLUMNS_OF_CLASSES = 30
 ROOTS = 2.0  # times the root of the columns, which a tree gets at least where there are very many
@@ -352,7 +353,7 @@ class TreeLearner(ViewLearner):
 
     def _boost(self, pull: NDArray[np.float64] | None) -> None:
         members, head, k, rate = len(self.training), len(self.targets), self.outputs.k, self._rate()
-        n_trees = FEWER_TREES if k > 1 or isinstance(self.grower, ObliviousGrower) else TREES
+        n_trees = TREES_OF_CLASSES if k > 1 else TREES
         pull = np.ascontiguousarray(np.empty((members, 0, k)) if pull is None else pull)
         self._use_drawn(n_trees, pull.shape[1])
         # of the rows that a tree is grown on alone: the others are never touched, and cost nothing
@@ -388,7 +389,8 @@ class TreeLearner(ViewLearner):
         rng = np.random.default_rng(0)
         rng.bit_generator.state = self.rng.bit_generator.state
         # two rows at least, for a tree of one can't split
-        sizes = [max(2, round(self.rule.subsample * each.size)) for each in self.training]
+        most = MOST_ROWS if isinstance(self.grower, ObliviousGrower) else len(self.targets)
+        sizes = [min(max(2, round(self.rule.subsample * each.size)), most) for each in self.training]
         # tree by tree: the rows of each member, the pulled ones of all, the columns of each member
         pools, counts = [*self.training], [*sizes]
         if n_pulled:

@@ -15,10 +15,10 @@
 Of two or more graphs their union counts as one more, "all graphs": links over their graph's mean weight, summed. A
 view of several tables or graphs covers an instance without one of them only where enough labelled rows are without it
 too: what a learner never saw missing, it can't do without. Trees look at each view; at joined columns shallow ones
-too, of two splits on a path, and at the widest of these oblivious ones or, of 5,000 labels on, at all deep ones, of
-three splits more; kernel ridge at tables and joined columns; a linear learner where columns are many or are averages.
-Of numbers trees leave out labels alone, and kernel ridge the joined columns with graphs, unless some learners may not
-look or no view joins tables: others say the same.
+too, of two splits on a path, of 5,000 labels on deep ones, of three splits more, and at the widest oblivious ones;
+kernel ridge at tables and joined columns; a linear learner where columns are many or are averages. Of numbers trees
+leave out labels alone, and kernel ridge the joined columns with graphs, unless some learners may not look or no view
+joins tables: others say the same.
 """
 
 from __future__ import annotations
@@ -137,7 +137,7 @@ class ViewColumns(Stored):
         self.near = NearestRows.of(data.id_series, _columns_of(near, tables), labels) if near else None
         self.by_category = None if apart else CategoryLabels.of(data, labels)
         few = labels.known.sum() < MANY_LABELS
-        may = {each for each in learners if each != ("deep trees" if few else "oblivious trees")}
+        may = {each for each in learners if not (few and each == "deep trees")}
         self.views = [view for view in self._all_views() if view.learner in may and not (apart and view.joins)]
         if self.shown and not apart:
             # where columns are fewer and others have them too, one more view of the same costs more than it brings

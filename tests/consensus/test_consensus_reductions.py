@@ -22,11 +22,11 @@ from hetcore.consensus.smooth_learner import (
     SmoothLearner,
 )
 from hetcore.consensus.view_learners import (
-    FEWER_TREES,
     LONGER,
     LONGER_FALL,
     LONGER_OF_CLASSES,
     TREES,
+    TREES_OF_CLASSES,
     BoostRule,
     TreeLearner,
     ViewContent,
@@ -82,7 +82,7 @@ def test_a_tree_learner_is_plain_gradient_boosting_on_the_other_folds(task):
     for fold in range(3):
         rows = np.flatnonzero((content.fold >= 0) & (content.fold != fold)).astype(np.int32)
         F = np.tile(outputs.prior, (data.n, 1))
-        trees, longer = (FEWER_TREES, LONGER_OF_CLASSES) if K > 1 else (TREES, LONGER)
+        trees, longer = (TREES_OF_CLASSES, LONGER_OF_CLASSES) if K > 1 else (TREES, LONGER)
         for rate in np.repeat([0.3 * max(1.0, longer * LONGER_FALL**t) for t in range(3)], trees):
             fitted = outputs.fitted(F)
             gradients, hessians = fitted - content.codes, outputs.curvature(fitted) if K > 1 else None
