@@ -94,7 +94,7 @@ def _table(name: str, file_format: str, content: bytes, options: Mapping[str, An
     try:
         return _TABLES[file_format](name, content, options)
     except DataError as error:
-        claimed = _BINARY_ENDINGS.get(name.lower().rpartition(".")[2])
+        claimed = _BINARY_ENDINGS.get(_ending(name))
         fault = str(error).removeprefix(f"{name} ")
         # What is wrong with its text is no help to whoever takes it for a workbook.
         if claimed is None or file_format not in ("delimited", "json") or fault == str(error):
@@ -218,16 +218,21 @@ def _binary(name: str, content: bytes) -> str | None:
     return None
 
 
+def _ending(name: str) -> str:
+    return name.lower().rpartition(".")[2]
+
+
 def _zipped(name: str, content: bytes) -> str:
-    # A workbook is a zip; its directory, whose names are not packed, tells.
-    if b"xl/workbook.xml" in content:
+    document = b"mimetypeapplication/vnd.oasis" in content[:100]
+    # A workbook is a zip; its directory, whose names are not packed, tells, or its name where that is lost.
+    if b"xl/workbook.xml" in content or not document and _BINARY_ENDINGS.get(_ending(name)) == "workbook":
         return "excel"
-    what = "a LibreOffice document" if b"mimetypeapplication/vnd.oasis" in content[:100] else "a zip archive"
+    what = "a LibreOffice document" if document else "a zip archive"
     raise DataError(f"{name} is {what}: unpack it, or save the table as CSV, Parquet or XLSX.")
 
 
 def _text(name: str, want: str, content: bytes) -> str:
-    ending = name.lower().rpartition(".")[2]
+    ending = _ending(name)
     # The marks and NULs of UTF-16 would hide the first sign.
     beginning = content[:4096].lstrip(b"\xef\xbb\xbf\xff\xfe\x00 \t\r\n").replace(b"\x00", b"")
     if beginning.startswith(b"<"):
@@ -245,7 +250,7 @@ def _markup(name: str, want: str, beginning: bytes) -> str:
     for root in ("graphml", "gexf"):
         if re.search(rf"<(\w+:)?{root}\b".encode(), beginning):
             return root
-    ending = name.lower().rpartition(".")[2]
+    ending = _ending(name)
     if ending in ("graphml", "gexf"):
         return ending
     raise _not_readable(name, want, "an XML file of another kind")

@@ -203,8 +203,9 @@ REFUSED = [
         "xlsx macro",
         "a.xlsx",
         lambda: zipped(**{"xl/vbaProject.bin": b"\xd0\xcf\x11\xe0"}),
-        "zip archive|could not be read",
+        "damaged or encrypted workbook",
     ),
+    Case("xlsx cut off early", "a.xlsx", lambda: zipped(a=b"1")[:20], "damaged or encrypted workbook"),
     Case("xlsx lying size", "a.xlsx", lambda: _lying(workbook(cells(A1=1, B1=2))), "damaged|unpacks"),
     Case(
         "xlsx sheet cut off",
