@@ -53,8 +53,10 @@ def read(name: str, content: bytes) -> ParsedImages:
         raise DataError(f"{name} is no zip that can be opened ({_short(error)}): zip the images anew.") from None
     ids = [_path(member).stem for member in members]
     _refuse_twins(name, ids)
-    pixels, guesses = _alike([image for image, _ in taken])
-    moving = [each for each, (_, frames) in zip(ids, taken) if frames > 1]
+    pixels, guesses = _alike([image for image, _, _ in taken])
+    if any(size != pixels.shape[2:0:-1] for _, _, size in taken):
+        guesses[0] = f"scaled to {guesses[0]}"
+    moving = [each for each, (_, frames, _) in zip(ids, taken) if frames > 1]
     findings = _finding("no_image", name, others, "file", "of the zip no PNG or JPEG: left out")
     return ParsedImages(ids, pixels, guesses, findings + _finding("animated_image", name, moving, "image", _FIRST))
 
@@ -88,8 +90,8 @@ def _path(member: zipfile.ZipInfo) -> PurePosixPath:
     return PurePosixPath(member.filename.replace("\\", "/"))
 
 
-def _image(name: str, archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> tuple[Image.Image, int]:
-    """Return one image, grey or colour, no larger than needed, and how many frames it has."""
+def _image(name: str, archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> tuple[Image.Image, int, tuple[int, int]]:
+    """Return one image, grey or colour, no larger than needed, how many frames it has, and its size as it was given."""
     place = f"{shown(member.filename, 40)} in {name}"
     with archive.open(member) as file:
         # One byte more than it announces, so that more shows without being read.
@@ -103,7 +105,8 @@ def _image(name: str, archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> tupl
         if image.width * image.height <= UPLOADS.image_pixels:
             image.seek(0)
             frames = getattr(image, "n_frames", 1)
-            return _plain(_upright(image)), frames
+            upright = _upright(image)
+            return _plain(upright), frames, upright.size
         size = f"{image.width:,} x {image.height:,} pixels"
     except (Image.DecompressionBombError, Image.DecompressionBombWarning):
         size = "far too many pixels"
