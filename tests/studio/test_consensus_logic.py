@@ -216,6 +216,17 @@ def test_weights_begin_at_round_0_where_all_sources_count_the_same():
     assert all(list(each["x"]) == [0, 1] for each in drawn)
 
 
+@pytest.mark.parametrize(("rounds", "before", "last"), [(5, 0, 5), (5, 8, 8), (1, 0, 2)])
+def test_the_line_without_consensus_is_as_wide_as_the_curve(rounds, before, last):
+    detail = {"metric": {"held_out": 0.1}, "metric_name": "error"}
+    events = [
+        SimpleNamespace(detail=detail, losses={}, source_weights={"a": 1.0}, graph_weights={}, index=index, total=100)
+        for index in range(8)
+    ]
+    drawn = figures_of(events[:rounds], DATA, events[:before], ("SVM", 0.2))["error"]["data"][-1]
+    assert drawn["name"] == "without" and drawn["x"] == [1, last]
+
+
 def test_the_opening_example_shows_a_noisy_source_that_loses_its_weight_and_an_error_that_falls():
     data, events = datasets.load(session.DEFAULT), []
     noise = (session.OPENING["noisy"], float(session.OPENING["sd"]))

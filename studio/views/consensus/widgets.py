@@ -64,9 +64,10 @@ def figures_of(
         ),
     }
     if without is not None and np.isfinite(without[1]):
-        # At least two rounds wide, or a line of one round would be a point.
+        # As wide as what is drawn, and at least two rounds, or a line of one round would be a point.
         # A short name: a long one makes the legend as high as the curves.
-        basic.level(drawn["error"], "without", without[1], (1.0, max(float(events[-1].total), 2.0)))
+        last = max(2.0, *(each[-1].index + 1.0 for each in (events, before) if each))
+        basic.level(drawn["error"], "without", without[1], (1.0, last))
     if not drawn["steps"]["data"]:
         # Algorithm 1 as it is printed alone has them.
         del drawn["steps"]
