@@ -60,7 +60,7 @@ def _facts(run: Run) -> dict[str, str]:
     given = run.settings
     facts = {"method": shown(run.method), "data": shown(run.dataset)}
     facts["changes to the data"] = operations_text(given.get("operations") or ()) or "none"
-    facts |= {named(k): value_text(v) for k, v in (given.get("params") or {}).items() if k not in OMITTED}
+    facts |= {named(k): value_text(v, k) for k, v in (given.get("params") or {}).items() if k not in OMITTED}
     facts |= {named(k): value_text(v) for part in ("fit", "form") for k, v in (given.get(part) or {}).items()}
     # Eight digits tell two data sets apart and still fit in a cell.
     return facts | {"fingerprint of the data": run.digest[:8]}

@@ -6,14 +6,14 @@ import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from hetcore.data.text import counted
+from hetcore.data.text import counted, quoted
 from hetcore.errors import DataError, ParameterError
 from studio.messages import number, shown
 from studio.scenarios import OPERATIONS, checked
 
 __all__ = [
-    "OMITTED", "SYMBOLS", "Outcome", "changed", "describe", "named", "operation_text", "operations_text", "sentence",
-    "value_text",
+    "OMITTED", "SYMBOLS", "VALUES", "Outcome", "changed", "describe", "named", "operation_text", "operations_text",
+    "sentence", "value_text", "within",
 ]  # fmt: skip
 
 SYMBOLS = {
@@ -28,7 +28,14 @@ SYMBOLS = {
     "regularisation": "penalty λ",
     "eta": "η",
     "eta_on": "η on",
+    "direction": "neighbours",
+    "no_neighbor": "without a known neighbour",
 }
+VALUES = {
+    "direction": {"both": "on either side of a link", "in": "those that point here", "out": "those pointed at"},
+    "no_neighbor": {"nan": "missing: trees learn where it goes", "zero": "zero, as printed"},
+}
+"""Values of a parameter as its control has them."""
 OMITTED = ("domain_names",)
 """Parameters that follow from the operations."""
 MOVED = 0.05
@@ -210,20 +217,27 @@ def _place(operation: Mapping[str, Any]) -> tuple[str, Any]:
 def _params_changed(before: Outcome, after: Outcome) -> list[str]:
     names = [name for name in after.params if before.params.get(name) != after.params[name] and name not in OMITTED]
     return [
-        f"{named(name)} {value_text(before.params.get(name))} → {value_text(after.params[name])}"
-        for name in names
+        f"{named(name)} {within(before.params.get(name), name)} → {within(after.params[name], name)}" for name in names
     ]
 
 
-def value_text(value: Any) -> str:
+def value_text(value: Any, parameter: str = "") -> str:
     """Return the value of a setting as a reader has it."""
+    if isinstance(value, str):
+        return shown(VALUES.get(parameter, {}).get(value, value))
     if value is None:  # whatever the method takes by itself
         return "as usual"
     if isinstance(value, float):
         return f"{value:g}"
     if isinstance(value, list | tuple) and all(isinstance(each, str) for each in value):
         return shown(", ".join(value) or "none")
-    return shown(value if isinstance(value, str) else json.dumps(value, default=str))
+    return shown(json.dumps(value, default=str))
+
+
+def within(value: Any, parameter: str) -> str:
+    """Return the value of a setting as it stands within a sentence: several words are in quotes."""
+    text = value_text(value, parameter)
+    return quoted(text) if parameter in VALUES and value is not None else text
 
 
 def _metric_changed(before: Outcome, after: Outcome) -> str:

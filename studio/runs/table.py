@@ -9,7 +9,7 @@ import polars as pl
 
 from studio.messages import number, shown
 from studio.runs import export
-from studio.runs.differences import OMITTED, named, operations_text, value_text
+from studio.runs.differences import OMITTED, named, operations_text, within
 from studio.runs.run import Run
 
 __all__ = [
@@ -135,7 +135,8 @@ def _settings(run: Run) -> dict[str, str]:
     given = params | dict(run.settings.get("fit") or {})
     # Each by itself, for one that all of some runs have tells none of them apart.
     done = (operations_text([operation]) for operation in run.settings.get("operations") or ())
-    return {name: f"{named(name)} {value_text(value)}" for name, value in given.items()} | {each: each for each in done}
+    texts = {name: f"{named(name)} {within(value, name)}" for name, value in given.items()}
+    return texts | {each: each for each in done}
 
 
 def _differing(own: Mapping[str, str], others: Iterable[Mapping[str, str]]) -> str | None:

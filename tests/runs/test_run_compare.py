@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from hetcore.figures import basic
-from studio.runs import compare, table
+from studio.runs import compare, differences, table
 from studio.runs.run import Run
 
 
@@ -45,6 +45,19 @@ def test_a_setting_that_is_not_given_is_as_usual_and_long_changes_have_room():
 def test_names_in_a_list_are_listed_as_words():
     runs = {"1. a": run(params={"features": ["rf1", "rf4"]}), "2. b": run(params={"features": []})}
     assert compare.differing(runs).rows() == [("features", "rf1, rf4", "none")]
+
+
+def test_a_value_is_in_the_words_of_its_control():
+    runs = {"1. a": run(params={"direction": "both", "no_neighbor": "nan"}),
+            "2. b": run(params={"direction": "in", "no_neighbor": "zero"})}  # fmt: skip
+    assert compare.differing(runs).rows() == [
+        ("neighbours", "on either side of a link", "those that point here"),
+        ("without a known neighbour", "missing: trees learn where it goes", "zero, as printed"),
+    ]
+    rows = table.table(runs.values())["differs in"]
+    assert rows[1] == "neighbours 'those that point here', without a known neighbour 'zero, as printed'"
+    before, after = (differences.Outcome(params=each.settings["params"]) for each in runs.values())
+    assert "neighbours 'on either side of a link' → 'those that point here'" in differences.changed(before, after)
 
 
 def test_an_operation_of_another_version_is_no_failure():

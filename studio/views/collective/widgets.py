@@ -14,6 +14,7 @@ from hetcore.data import HetData
 from hetcore.figures import graph as figures_graph
 from studio import session
 from studio.messages import minus
+from studio.runs.differences import VALUES
 from studio.views.collective import settings
 from studio.views.collective.settings import LABELS
 from studio.views.common.curves import (
@@ -50,8 +51,6 @@ BEST = "by its stage best on left-out labels"
 PRINTED_DEPTH = 5
 GRAPH = "graph shown"
 """In the session: the choice of `graph_shown`."""
-DIRECTION = {"both": "on either side of a link", "in": "those that point here", "out": "those pointed at"}
-"""Whom an instance has as neighbours, by the method's parameter."""
 
 
 # Controls -------------------------------------------------------------------------------------------------------------
@@ -132,9 +131,10 @@ def _direction(data: HetData, graphs: Sequence[str]) -> dict[str, str]:
     """Draw the choice of whom an instance has as neighbours, where edges lead one way."""
     if all(data.graphs[name].arcs is None for name in graphs):
         return {}
-    key = held("direction", "both", Limits(choices=list(DIRECTION)), label="Neighbours")
+    words = VALUES["direction"]
+    key = held("direction", "both", Limits(choices=list(words)), label="Neighbours")
     text = "Edges of these data lead one way, as said on the Data page."
-    return {"direction": st.selectbox("Neighbours", list(DIRECTION), key=key, format_func=DIRECTION.get, help=text)}
+    return {"direction": st.selectbox("Neighbours", list(words), key=key, format_func=words.get, help=text)}
 
 
 def _depth_follows() -> None:
@@ -182,7 +182,7 @@ def _more(data: HetData, printed: bool, usual: dict[str, Any]) -> dict[str, Any]
         label,
         fills,
         key=held(f"fill {bool(printed)}", fills[bool(printed)], Limits(choices=fills), "fill", label=label),
-        format_func={"nan": "missing: trees learn where it goes", "zero": "zero, as printed"}.get,
+        format_func=VALUES["no_neighbor"].get,
         help="What Rf1, Rf2 and Rf3 are then.",
     )
     # The logarithm needs labels above zero.
