@@ -29,11 +29,12 @@ SYMBOLS = {
     "eta": "η",
     "eta_on": "η on",
     "direction": "neighbours",
-    "no_neighbor": "without a known neighbour",
+    "no_neighbor": "no known neighbour",
 }
 VALUES = {
     "direction": {"both": "on either side of a link", "in": "those that point here", "out": "those pointed at"},
-    "no_neighbor": {"nan": "missing: trees learn where it goes", "zero": "zero, as printed"},
+    "eta": {"auto": "by left-out rows", "linear": "100 n_T / n_S", "squared": "100 n_T² / n_S"},
+    "no_neighbor": {"nan": "missing", "zero": "zero"},
 }
 """Values of a parameter as its control has them."""
 OMITTED = ("domain_names",)
@@ -237,7 +238,7 @@ def value_text(value: Any, parameter: str = "") -> str:
 def within(value: Any, parameter: str) -> str:
     """Return the value of a setting as it stands within a sentence: several words are in quotes."""
     text = value_text(value, parameter)
-    return quoted(text) if parameter in VALUES and value is not None else text
+    return quoted(text) if parameter in VALUES and value is not None and " " in text else text
 
 
 def _metric_changed(before: Outcome, after: Outcome) -> str:

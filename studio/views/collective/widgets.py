@@ -183,7 +183,7 @@ def _more(data: HetData, printed: bool, usual: dict[str, Any]) -> dict[str, Any]
         fills,
         key=held(f"fill {bool(printed)}", fills[bool(printed)], Limits(choices=fills), "fill", label=label),
         format_func=VALUES["no_neighbor"].get,
-        help="What Rf1, Rf2 and Rf3 are then.",
+        help="What Rf1, Rf2 and Rf3 are then. Missing: trees learn where it goes. Zero: as printed in the paper.",
     )
     # The logarithm needs labels above zero.
     if data.target_kind == "regression" and (data.y[data.labelled] > 0).all():

@@ -21,6 +21,7 @@ from hetcore.transfer.weighted import eta_formulas
 from studio import forms, scenarios
 from studio.jobs.job import Setting
 from studio.messages import shown
+from studio.runs.differences import VALUES
 from studio.views.common.widgets import chart, escape
 from studio.views.common.widgets_controls import Limits, follow_options, held
 from studio.views.transfer.domains import METHODS, labels_of
@@ -31,7 +32,7 @@ __all__ = ["Choice", "choose", "eta_control", "eta_marks", "operations", "proble
 # About even on a logarithmic scale, with the 0 that such a scale lacks.
 ETAS = (0.0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0, 1000.0)
 LEAST = 0.005  # where 0 stands among their logarithms
-RULES = {"auto": "by left-out rows", "linear": "100 n_T / n_S", "squared": "100 n_T² / n_S", "by hand": "by hand"}
+RULES = VALUES["eta"] | {"by hand": "by hand"}
 
 
 @dataclass(frozen=True)
