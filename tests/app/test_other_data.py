@@ -46,7 +46,7 @@ def _trainings(current, setting):
 
     if "live Consensus" not in st.session_state:
         given = {"Consensus": setting}, {"Consensus": "run"}
-        st.session_state["live Consensus"] = _Kept("Your data", current.data.digest(), *given)
+        st.session_state["live Consensus"] = _Kept(current.data.digest(), *given)
     st.session_state["runs"] = LiveTrainings("Consensus", st.session_state.get("now", current), "anna").runs
 
 

@@ -126,3 +126,6 @@ def test_challenges_stand_beside_the_lessons():
     assert not page.exception
     assert any("a single table" in each.value for each in page.markdown)
     assert any("No attempt yet" in each.value for each in page.caption)
+    assert not any("It is about" in each.value for each in page.caption)
+    page = _open("pages/2_Consensus.py", lesson="challenge one", data="planted")
+    assert any("It is about Digit images, seven views" in each.value for each in page.caption)

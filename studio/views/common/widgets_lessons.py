@@ -139,10 +139,10 @@ def _current(chosen: str, lesson: Lesson, at: int, facts: Facts) -> None:
     st.warning(f"Not so: “{escape(given)}”. {step.hint}", icon=":material/refresh:")
 
 
-def facts_of(kept: Any, events: Any, finished: bool, results: Mapping[str, Any]) -> Facts:
-    """Return what a page shows of its trainings, nothing without one."""
+def facts_of(kept: Any, events: Any, finished: bool, results: Mapping[str, Any], title: str) -> Facts:
+    """Return what a page shows of its trainings and its data, of these alone without a training."""
     if not kept:
-        return Facts()
+        return Facts(title=title)
     scores = {label: result.scores for label, result in results.items() if result is not None}
-    about = {"runs": kept.runs, "scores": scores, "title": kept.title}
+    about = {"runs": kept.runs, "scores": scores, "title": title}
     return Facts(kept.settings, events, kept.before, finished, **about)

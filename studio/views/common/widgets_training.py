@@ -76,7 +76,6 @@ class _Drawn:
 class _Kept:
     """What the session keeps of a page's trainings."""
 
-    title: str
     digest: str
     settings: dict[str, Setting]
     runs: dict[str, str]
@@ -141,7 +140,7 @@ class LiveTrainings:
         left = {label: known[label] for label in tasks}
         own = all(_is_of(run, self._owner) for run in left.values())
         given = settings, left, *self._adopted_before(labels)
-        kept = _Kept(self._current.title, self.digest, *given, own=own, fresh=False)
+        kept = _Kept(self.digest, *given, own=own, fresh=False)
         st.session_state[self._state_key] = replace(kept, screen=self._screen([*settings.values()]))
 
     def _named(self, named: str) -> tuple[list[str], list[str]]:
@@ -243,7 +242,8 @@ class LiveTrainings:
         ended = kept is not None and not self.busy
         results = {label: self.result(label) for label in self.runs} if ended else {}
         with st.session_state.get(LESSON_PLACE, nullcontext()):
-            widgets_lessons.panel(lesson, widgets_lessons.facts_of(kept, self.events(), ended, results))
+            facts = widgets_lessons.facts_of(kept, self.events(), ended, results, self._current.title)
+            widgets_lessons.panel(lesson, facts)
         if error:
             st.error(escape(error))
         if changed:
@@ -349,7 +349,7 @@ class LiveTrainings:
         durations = kept.durations if kept else {}
         drawn = kept.drawn if kept else _Drawn()
         more = {"durations": durations, "earlier": earlier, "drawn": drawn}
-        self._keep(_Kept(current.title, self.digest, settings, runs, before, **more))
+        self._keep(_Kept(self.digest, settings, runs, before, **more))
         return ""
 
     def _keep(self, kept: _Kept) -> None:
