@@ -258,8 +258,7 @@ def guess_label(uploads: Sequence[Upload], ids: Mapping[str, str]) -> Label | No
     tables = [upload for upload in uploads if upload.role in TABULAR]
     # The label of domains has one name in all tables.
     if shared := [column for column in domain_columns(uploads) if column not in ids.values()]:
-        named = [column for column in shared if column.strip().lower() in LABEL_NAMES]
-        return Label(EACH, (named or shared[-1:])[0])
+        return Label(EACH, (_labels_among(shared) or shared[-1:])[0])
     # A file of labels comes before a column that is merely called like one.
     for upload in sorted(tables, key=lambda upload: upload.role != "labels"):
         columns = [column for column in upload.frame.columns if column != ids.get(upload.name)]
@@ -292,8 +291,13 @@ def _filled(upload: Upload, ids: Mapping[str, str]) -> int:
 
 def _named_like_labels(columns: Sequence[str]) -> str | None:
     """Return the column that is called like a label, else the one whose last word is: "imdb_rating"."""
-    exact = [column for column in columns if column.strip().lower() in LABEL_NAMES]
-    return next(iter(exact + [column for column in columns if looks_like_label(column)]), None)
+    return next(iter(_labels_among(columns) + [column for column in columns if looks_like_label(column)]), None)
+
+
+def _labels_among(columns: Sequence[str]) -> list[str]:
+    """Return the columns whose name is one of a label, a mere "y" last: it may be a coordinate."""
+    named = [column for column in columns if column.strip().lower() in LABEL_NAMES]
+    return sorted(named, key=lambda column: column.strip().lower() == "y")
 
 
 def _few_values(upload: Upload, ids: Mapping[str, str]) -> bool:

@@ -46,6 +46,11 @@ def guessed(files: dict[str, bytes]) -> dict:
     return recipes.recipe_of(given, ids, upload_schema.guess_label(given, ids), "classification", {})
 
 
+def test_a_coordinate_y_of_domains_is_no_label_beside_one():
+    files = {name: table(2, y=[0.5, 1.5], label=["a", "b"]) for name in FILES}
+    assert upload_schema.guess_label(given_by(files), {}) == (upload_schema.EACH, "label")
+
+
 def test_tables_with_the_same_columns_are_domains_whose_rows_are_numbered():
     recipe = guessed(FILES)
     assert recipe["sources"][1] == {"name": "desk", "file": "desk.csv", "id": "", "label": "class"}

@@ -144,7 +144,8 @@ def test_the_first_row_is_asked_of_text_and_not_of_other_formats():
 
 @pytest.mark.parametrize(
     "header, column",
-    [("film,length,imdb_rating", "imdb_rating"), ("film,class,length", "class"), ("film,length,genre", "genre")],
+    [("film,length,imdb_rating", "imdb_rating"), ("film,class,length", "class"), ("film,length,genre", "genre"),
+     ("film,y,label", "label"), ("film,y,length", "y")],
 )
 def test_a_label_is_guessed_by_its_last_word_or_by_few_values_at_the_end(header, column):
     rows = "".join(f"{name},{90.5 + i},{i % 4}\n" for i, name in enumerate(IDS))
