@@ -341,6 +341,16 @@ def test_a_model_of_one_stage_has_no_colours_by_stage(data, monkeypatch):
     assert [len(each) for each in found] == [0, 2]
 
 
+@pytest.mark.parametrize(("learned", "why"), [(True, "its label is known."), (False, "nothing around it moves enough")])
+def test_a_prediction_that_stands_still_says_why_by_whether_its_label_is_known(data, monkeypatch, learned, why):
+    captions = []
+    monkeypatch.setattr(widgets_node.st, "caption", captions.append)
+    monkeypatch.setattr(widgets_node, "chart", lambda *arguments: None)
+    now = collective_edits.Inference(pl.DataFrame(), np.zeros((2, data.n)))
+    widgets_node._sweeps(data, 0, pl.DataFrame({"id": []}), now, None, became="", learned=learned)
+    assert captions[-1].startswith(f"It stands still: {why}")
+
+
 @pytest.mark.parametrize(("became", "start"), [(True, "MGB became GB: "), (False, "GB predicts each node on its own")])
 def test_a_node_without_sweeps_says_whether_its_model_became_gb(data, monkeypatch, became, start):
     captions, end = [], event("MGB", 1, 10.0, 0.0, best=1)

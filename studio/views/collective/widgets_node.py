@@ -73,7 +73,8 @@ def node(
             words = "All are inferred together just now." if pending else "The inference failed: train again."
             st.caption(words)
         else:
-            _sweeps(edited, place, near, now, first, became=model.became if model else "")
+            learned = frame is not None and frame["label"][place] is not None and not hidden
+            _sweeps(edited, place, near, now, first, became=model.became if model else "", learned=learned)
     with around:
         if near.height:
             show_table(near, width="stretch", height=300)
@@ -89,8 +90,9 @@ def plain(value: Any) -> str:
 
 
 def _sweeps(
-    data: HetData, place: int, near: pl.DataFrame, now: Inference | None, first: Inference | None, became: str
-) -> None:
+    data: HetData, place: int, near: pl.DataFrame, now: Inference | None, first: Inference | None, *, became: str,
+    learned: bool = False,
+) -> None:  # fmt: skip
     """Draw how the prediction of a node, and of its nearest neighbours, moved over the sweeps."""
     if now is None:
         st.caption("Train first: then this shows how its prediction moves while all are inferred together.")
@@ -111,4 +113,4 @@ def _sweeps(
     chart(figure, "sweeps of a node", "how a prediction moved over the sweeps")
     st.caption(f"Blue: this node{', dotted without the edits' if first is not None else ''}. Grey: its neighbours.")
     if np.ptp(now.trace[:, place]) == 0:
-        st.caption("It stands still: its label is known, or nothing around it moves.")
+        st.caption(f"It stands still: {'its label is known' if learned else 'nothing around it moves enough to tell'}.")
