@@ -28,6 +28,8 @@ FAR = 1e9
 """From here on a power of ten is easier to read than Plotly's letter for thousands of millions."""
 FEW = 8
 """Whole numbers along an axis, below which each has its tick."""
+FINE = (1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 7)
+"""First digits of ticks within one decade of a logarithmic axis."""
 EARLIER = "the training before"
 """In a legend, of the pale lines."""
 CONFIG = {"displaylogo": False, "showSendToCloud": False, "responsive": True}
@@ -142,13 +144,19 @@ def per_cent(figure: Figure) -> Figure:
 
 
 def decades(values: Sequence[float]) -> dict[str, Any]:
-    """Return what makes an axis logarithmic, with whole numbers at 1, 2, 5 of each decade in place of single digits."""
+    """Return what makes an axis logarithmic, with whole numbers at 1, 2, 5 of each decade in place of single digits.
+
+    Within one decade these would be one or two, which tell no scale: there are more of them.
+    """
     known = np.asarray([value for value in values if value > 0 and np.isfinite(value)], float)
     if not len(known):
         return {"type": "log"}
     low, high = (int(np.floor(np.log10(each))) for each in (known.min(), known.max()))
-    steps = (1, 2, 5) if high - low < 2 else (1,)
+    span = known.max() / known.min()
+    steps = FINE if span < 10 else (1, 2, 5) if span < 100 else (1,)
     ticks = [step * 10.0**power for power in range(low, high + 2) for step in steps]
+    # Counts have nothing between them.
+    ticks = [tick for tick in ticks if tick.is_integer()] if np.all(known == np.round(known)) else ticks
     return {"type": "log", "tickvals": ticks, "ticktext": [f"{tick:,.12g}" for tick in ticks]}
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hetcore.data import Graph
-from hetcore.figures.basic import COLOURS, _layout, lines
+from hetcore.figures.basic import COLOURS, FINE, _layout, lines
 
 __all__ = [
     "Look",
@@ -266,5 +266,5 @@ def _ticks(values: NDArray) -> list[float]:
     """Return round numbers for a logarithmic axis, the more of them a decade the fewer decades there are."""
     known = values[np.isfinite(values)]
     decades = float(np.log10(known.max() / known.min())) if known.size else 0.0
-    digits = (1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 7) if decades < 1 else (1, 2, 5) if decades < 3 else (1,)
+    digits = FINE if decades < 1 else (1, 2, 5) if decades < 3 else (1,)
     return [digit * 10.0**power for power in range(-9, 10) for digit in digits]

@@ -114,3 +114,12 @@ def test_coverage_is_of_all_instances_from_the_first_table_down():
     layout = basic.coverage(_data(0))["layout"]
     assert layout["xaxis"]["range"] == [0, 100] and layout["yaxis"]["autorange"] == "reversed"
     assert basic.overlap(_data(0))["data"][0]["y"] == ["all"]
+
+
+def test_a_logarithmic_axis_within_a_decade_has_marks_enough_to_tell_its_scale():
+    def between(low, high):
+        return [tick for tick in basic.decades([low, high])["tickvals"] if low <= tick <= high]
+
+    assert between(1.3, 2.8) == [1.5, 2, 2.5]
+    assert between(0.08, 2.0) == [0.1, 0.2, 0.5, 1, 2]
+    assert between(1, 6) == [1, 2, 3, 4, 5]
