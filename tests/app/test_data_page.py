@@ -390,3 +390,14 @@ def test_that_nothing_can_be_trained_is_reported_before_the_data_are_used(page):
     use(page)
     assert any(each.value.startswith("Choose a label first") for each in page.caption)
     assert not [each for each in page.get("page_link") if each.proto.label.startswith("Train on it")]
+
+
+def test_the_controls_of_what_ifs_keep_their_place_and_with_it_whom_the_keyboard_brought_there(page):
+    def place(block, path=()):
+        found = (place(each, (*path, k)) for k, each in getattr(block, "children", {}).items())
+        return path if getattr(block, "key", None) == "what_if_apply" else next(filter(None, found), None)
+
+    before = place(page.main)
+    page.button(key="what_if_apply").click().run()
+    assert place(page.main) == before != ()
+    assert any("with noise" in each.value for each in page.markdown)

@@ -140,8 +140,10 @@ def _neighbours(value: float) -> str:
 def what_if(data: HetData) -> None:
     """Show what was done to the data, and the controls that do more."""
     st.subheader("What if …", anchor=False)
-    for operation in session.operations():
-        st.markdown(f"- {escape(differences.operation_text(operation))}")
+    # Of one place, also while empty: what comes below would be drawn anew, and who pressed Apply by the keyboard lost.
+    with st.container():
+        for operation in session.operations():
+            st.markdown(f"- {escape(differences.operation_text(operation))}")
     actions = [NOISE, HIDE, SAMPLE, THIN_OUT] + ([HIDE_GRAPH, REWIRE] if data.graphs else [])
     with st.container(horizontal=True, vertical_alignment="bottom"):
         action = st.selectbox("Change", actions, key="what_if_action", width=300)
