@@ -55,7 +55,7 @@ def read(name: str, content: bytes) -> ParsedImages:
     _refuse_twins(name, ids)
     pixels, guesses = _alike([image for image, _, _ in taken])
     if any(size != pixels.shape[2:0:-1] for _, _, size in taken):
-        guesses[0] = f"scaled to {guesses[0]}"
+        guesses[0] += " (scaled)"
     moving = [each for each, (_, frames, _) in zip(ids, taken) if frames > 1]
     findings = _finding("no_image", name, others, "file", "of the zip no PNG or JPEG: left out")
     return ParsedImages(ids, pixels, guesses, findings + _finding("animated_image", name, moving, "image", _FIRST))

@@ -46,9 +46,9 @@ def test_shades_of_grey_have_one_channel_and_sizes_are_brought_together():
     grey = {"a.png": encoded(picture(8, colour=False)), "b.jpg": encoded(picture(200, 1, colour=False), "JPEG")}
     preview = preview_images("g.zip", packed(grey))
     assert preview.pixels.shape == (2, 32, 32, 1)
-    assert preview.guesses == ["scaled to 32 x 32 pixels", "shades of grey"]
+    assert preview.guesses == ["32 x 32 pixels (scaled)", "shades of grey"]
     large = preview_images("g.zip", packed({f"{k}.png": encoded(picture(200, k)) for k in range(2)}))
-    assert large.guesses[0] == "scaled to 32 x 32 pixels"
+    assert large.guesses[0] == "32 x 32 pixels (scaled)"
     alike = preview_images("g.zip", packed({"a.png": encoded(picture(8))}))
     assert alike.guesses[0] == "8 x 8 pixels"
 
