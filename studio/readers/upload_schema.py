@@ -57,6 +57,8 @@ def first_row(upload: Upload) -> bool | None:
 def edge_lists(uploads: Sequence[Upload]) -> dict[str, bool]:
     """Return the tables whose first two columns hold ids of other tables, and so are edges, whatever they are called.
 
+    Among them are graphs whose first row was taken for an edge, and has no such ids.
+
     Returns
     -------
     dict of str to bool
@@ -65,17 +67,21 @@ def edge_lists(uploads: Sequence[Upload]) -> dict[str, bool]:
     tables = {upload.name: upload.frame for upload in uploads if upload.role in TABULAR}
     unique = {name: frame.select(_unique_columns(frame)) for name, frame in tables.items()}
     found = {}
-    for upload in (upload for upload in uploads if upload.role == "table" and _may_be_edges(upload.frame)):
-        ends = [_ids(upload.frame[column].head(_SAMPLE)) for column in upload.frame.columns[:2]]
+    for upload in uploads:
+        frame, names = _below_first_row(upload)
+        if not names:
+            continue
+        ends = [_ids(frame[column].head(_SAMPLE)) for column in frame.columns[:2]]
         # all ids, not the first of one table: an end may be of any row, and no table need have all instances
         theirs: dict[str, list[pl.Series]] = {}
         for column in (each for name, frame in unique.items() if name != upload.name for each in frame.iter_columns()):
             theirs.setdefault(column.name, []).append(_ids(column))
         for ids in map(pl.concat, theirs.values()):
             # As written first, for that is quick; ends with a space behind them are ends too, which a button mends.
-            header = _header_above(upload, ends, ids, _as_written)
-            header = _header_above(upload, ends, ids, respelled) if header is None else header
-            if header is not None:
+            header = _header_above(names, ends, ids, _as_written)
+            header = _header_above(names, ends, ids, respelled) if header is None else header
+            # An edge from a known node to an unknown one is no header.
+            if upload.role == "table" and header is not None or header and not set(names) & set(ids):
                 found[upload.name] = header
     return found
 
@@ -84,15 +90,26 @@ def _as_written(texts: pl.Series) -> pl.Series:
     return texts
 
 
+def _below_first_row(upload: Upload) -> tuple[pl.DataFrame, list[str]]:
+    """Return what may be edges and what stands in the first row above them, nothing where it is known."""
+    if upload.role == "table" and _may_be_edges(upload.frame):
+        return upload.frame, upload.frame.columns[:2]
+    if upload.role == "graph" and first_row(upload) is False and upload.frame.height > 1:
+        ends, names = upload.frame.select("source", "target")[1:], [*upload.frame["source", "target"].row(0)]
+        # A node that comes again is one, known or not.
+        return ends, [] if any(ends[end].is_in(names).any() for end in ends.columns) else names
+    return upload.frame, []
+
+
 def _header_above(
-    upload: Upload, ends: Sequence[pl.Series], ids: pl.Series, spelled: Callable[[pl.Series], pl.Series]
+    names: Sequence[str], ends: Sequence[pl.Series], ids: pl.Series, spelled: Callable[[pl.Series], pl.Series]
 ) -> bool | None:
     """Return whether the first row names the columns, of a table whose ends are among ids; None where they are not."""
     known = spelled(ids)
     if not all(len(end) and spelled(end).is_in(known.implode()).mean() >= _ENDS for end in ends):
         return None
     # True where the ids are another kind of thing, so that the person is told what links what.
-    return not set(spelled(pl.Series(upload.frame.columns[:2]))) <= set(known)
+    return not set(spelled(pl.Series(names))) <= set(known)
 
 
 def _ids(series: pl.Series) -> pl.Series:

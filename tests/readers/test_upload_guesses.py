@@ -35,6 +35,14 @@ def test_a_table_of_ids_of_another_table_is_a_graph_and_its_header_no_edge(first
     assert set(graph.frame["source"]) | set(graph.frame["target"]) <= set(IDS)
 
 
+@pytest.mark.parametrize(("first", "header"), [
+    ("citing,cited\n", {"cites.csv": True}), ("", {}), ("other,tt0001\n", {}), ("other,one\nother,tt0001\n", {}),
+])  # fmt: skip
+def test_a_first_row_of_a_graph_that_is_no_edge_among_ids_is_its_header(first, header):
+    films, graph = _read("films.csv", FILMS), _read("cites.csv", first + PAIRS)
+    assert graph.role == "graph" and upload_schema.edge_lists([films, graph]) == header
+
+
 def test_ends_that_are_ids_but_for_spaces_and_leading_zeros_are_ends():
     films = _read("films.csv", "film,length\n" + "".join(f"{i},{90 + i % 7}\n" for i in range(60)))
     calls = "".join(f"{i:04d} ,{i * 7 % 60:04d} ,3\n" for i in range(60))
