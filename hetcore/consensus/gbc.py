@@ -401,7 +401,7 @@ class GBCRegressor(RegressorScore, _GBC, SeedAndThreads):
     _task = "regression"
 
 
-@estimator(MemoryNeed(cell=160, record=14_300, score=175, link=12))
+@estimator(MemoryNeed(cell=160, record=18_300, score=375, link=12))
 class GBCClassifier(ClassifierScore, _GBC, SeedAndThreads):
     """Gradient Boosting Consensus for two or more classes, which are `classes_`, sorted.
 

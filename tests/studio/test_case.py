@@ -89,7 +89,7 @@ def test_a_curve_goes_through_what_is_predicted(trained):
     at = len(points) // 3
     found = case.explain(_file(model), data, "i3", {"one": {"a": points[at]}})
     name = found.prediction if found.probabilities else "prediction"
-    assert curves[name][at] == pytest.approx(found.value, rel=1e-3)
+    assert curves[name][at] == pytest.approx(found.value, rel=1e-3, abs=1e-3)
     levels, _ = case.along(_file(model), data, "i3", {}, ("two", "c"))
     assert levels == ["x", "y"]
     with pytest.raises(DataError, match="has no column 'c' in 'two'"):
