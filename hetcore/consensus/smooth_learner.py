@@ -31,6 +31,7 @@ FIRST_PENALTY = {"kernel": 0.1, "linear": 1.0}  # of a ridge step, over the larg
 LAST_PENALTY = 1e-5
 PENALTY_FALL = 0.6  # from round to round
 LOOKS = (0, 4, 8, 12, 16, 20)  # falls of the penalty after which its ridge regression is tried before the first round
+FAINTEST_PENALTY = 1e-12  # over the trace, below which rounding would leave no positive matrix
 SHORT = 4  # falls that the first round is short of the best of them
 FAINT = 1e-9  # eigenvalue over the largest, below which no step is taken
 FEWEST_CURVATURE = 0.05  # of the log loss, as a ridge step takes it
@@ -305,7 +306,8 @@ def _finish(found: NDArray[np.float64], unit: float) -> NDArray[np.float64]:
 def _ridge(gram: NDArray[np.float64], penalty: float, slopes: NDArray) -> NDArray[np.float64]:
     """Return (gram + penalty)^-1 slopes (e, K) of a Gram matrix (e, e)."""
     matrix = gram.copy()
-    matrix[np.diag_indices_from(matrix)] += penalty
+    # rows that a member alone learns from may be far longer than those that the penalty was measured by
+    matrix[np.diag_indices_from(matrix)] += max(penalty, FAINTEST_PENALTY * np.trace(gram))
     return cho_solve(cho_factor(matrix, lower=True, overwrite_a=True), slopes)
 
 

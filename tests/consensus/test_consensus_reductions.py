@@ -20,6 +20,7 @@ from hetcore.consensus.smooth_learner import (
     PENALTY_FALL,
     SHORT,
     SmoothLearner,
+    _ridge,
 )
 from hetcore.consensus.view_learners import (
     LONGER,
@@ -222,6 +223,12 @@ def test_with_every_instance_labelled_lambda0_changes_nothing(task):
     data, _ = planted(task, labelled=1.0)
     a, b = (model(task, lambda0=value, lambda1=0.0).fit(data) for value in (0.1, 5.0))
     assert_allclose(scores(a, data), scores(b, data), rtol=1e-9, atol=1e-12)
+
+
+def test_a_ridge_step_is_finite_where_the_penalty_is_lost_in_rounding():
+    rows = np.random.default_rng(0).normal(size=(2, 6)) * 1e8
+    found = _ridge(rows.T @ rows, 1e-9, np.ones((6, 1)))
+    assert np.isfinite(found).all() and np.abs(found).max() <= 3.0 / (1e-12 * (rows**2).sum())
 
 
 def test_smooth_learners_do_not_depend_on_the_order_of_the_sources():

@@ -69,7 +69,7 @@ def test_without_hidden_labels_or_rounds_or_classes_there_is_no_attempt():
     [
         ("one", ["kar"], 0.06, True), ("one", ["fac"], 0.06, False),
         ("few", ["fou", "fac", "kar", "pix", "zer"], 0.06, False),  # as the page begins
-        ("few", ["fou", "fac", "kar", "pix", "zer"], 0.1, True),
+        ("few", ["fou", "fac", "kar", "pix", "zer"], 0.15, True),
         ("four", ["fou", "fac", "pix", "zer"], 0.06, True), ("four", ["fou", "fac", "kar", "pix"], 0.06, False),
     ],
 )  # fmt: skip
