@@ -10,12 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hetcore.binning import BinMapper
+from hetcore.consensus.kernel_ridge import SmoothPrediction
 from hetcore.consensus.neighbor_columns import averaged, graph_columns, joint_links
 from hetcore.data import HetData
 from hetcore.data.encoding import SourceEncoder
 from hetcore.data.identity import positions
 from hetcore.forest import Forest
-from hetcore.kernel_ridge import SmoothPrediction
 from hetcore.parameters import Domain, Interval, Whole
 from hetcore.schema import IDS, SHARES, Part, Stored, array, declared, part, parts, value
 from hetcore.targets import Scale

@@ -18,10 +18,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
 
+from hetcore.consensus.kernel_ridge import LandmarkFeatures, square_lengths
 from hetcore.consensus.recall import MEMORY, key_of
 from hetcore.consensus.table_views import TableView, Unseen
 from hetcore.consensus.view_learners import ViewContent, ViewLearner
-from hetcore.kernel_ridge import LandmarkFeatures, square_lengths
 from hetcore.kernels.threads import run_each
 from hetcore.numerics import product
 

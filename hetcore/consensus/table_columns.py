@@ -17,12 +17,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from hetcore.consensus.projection import Projection, principal
 from hetcore.data import HetData, Source
 from hetcore.data.encoding import SourceEncoder
 from hetcore.errors import ModelFileError
 from hetcore.numerics import fits_double, narrowed
 from hetcore.parameters import Flag
+from hetcore.projection import Projection, principal
 from hetcore.schema import Array, Part, Parts, State, Stored, Value, array, part
 
 __all__ = ["MOST_GRAPHS", "TableColumns", "TableEncoding", "Tables"]

@@ -468,7 +468,7 @@ def predict_with(
 def _predicted(
     arrays: Mapping[str, NDArray], X: NDArray | TableView, outputs: Outputs, key: str
 ) -> NDArray[np.float64]:
-    from hetcore.kernel_ridge import SmoothPrediction
+    from hetcore.consensus.kernel_ridge import SmoothPrediction
 
     # what was kept says which kind it is
     if "nodes" in arrays:

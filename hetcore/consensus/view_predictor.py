@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from hetcore.binning import BinMapper
 from hetcore.consensus.boosting import ViewBoosting
+from hetcore.consensus.kernel_ridge import SmoothPrediction
 from hetcore.consensus.neighbor_columns import KnownLabels
 from hetcore.consensus.outputs import Outputs
 from hetcore.consensus.predictor import in_no_table
@@ -25,7 +26,6 @@ from hetcore.data import HetData
 from hetcore.data.identity import positions
 from hetcore.errors import ModelFileError
 from hetcore.forest import Forest
-from hetcore.kernel_ridge import SmoothPrediction
 from hetcore.parameters import Interval
 from hetcore.schema import IDS, SHARES, Array, Stored, array, block, checked, declared, part, prefixed, value
 from hetcore.targets import Scale

@@ -47,7 +47,6 @@ from hetcore.consensus.neighbor_columns import (
 )
 from hetcore.consensus.one_way import graph_of, is_side, one_way, sides_of
 from hetcore.consensus.outputs import Outputs
-from hetcore.consensus.projection import Projection, principal
 from hetcore.consensus.recall import MEMORY, held_views, hold_views, key_of, key_of_tables
 from hetcore.consensus.table_columns import MOST_GRAPHS, TableColumns, TableEncoding, Tables
 from hetcore.consensus.table_views import BY_CATEGORY, NEAR, DataView, TableView, Unseen, View
@@ -55,6 +54,7 @@ from hetcore.data import HetData
 from hetcore.errors import DataError
 from hetcore.numerics import narrowed
 from hetcore.parameters import Domain, Flag
+from hetcore.projection import Projection, principal
 from hetcore.schema import TEXTS, Array, Part, Parts, Stored, Value
 from hetcore.targets import Problem
 from hetcore.trees import MANY_LABELS

@@ -12,7 +12,8 @@ r"""The rounds of heteroscedastic boosting: label forests and a deviation forest
 
 There are two label forests (`blend`): one of the first folds, whose rows all count alike (plain boosting, to the last
 bit), and one of the second folds, whose rows count by w. The share of each is `mixed_share`. The
-deviation is of the second folds.
+deviation is of the second folds. Of numbers a third one, of folds of its own, starts from a line (`linear_start`); its
+share is `likeliest_share`.
 
 Line 6 is what makes sigma honest: residuals of rows that a model was trained on are too small, and the deviation would
 learn how well trees remember. Constant deviation leaves lines 4, 6 and 7 out: every member is then least squares
@@ -36,9 +37,11 @@ from hetcore.heteroscedastic.forest_ensemble import (
     Sample,
     Scores,
     TreeRules,
+    likeliest_share,
     mixed_share,
     set_leaves,
 )
+from hetcore.heteroscedastic.linear_start import LinearStart
 from hetcore.heteroscedastic.objectives import Labels, Link, Numbers, Pair
 from hetcore.kernels.threads import n_threads, run_each
 from hetcore.trees import BinMapper, TreeParams
@@ -78,7 +81,7 @@ class Rounds:
         self.printed = params["as_printed"]
         self.rules = {"l2": self._rules("l2", 1.0), "deviation_l2": self._rules("deviation_l2", link.unit)}
         self._start_halves()
-        self.share, self.done = 0.0, 0
+        self.share, self.line_share, self.done = 0.0, 0.0, 0
         self._look()
 
     def _rules(self, penalty: str, unit: float) -> TreeRules:
@@ -104,7 +107,7 @@ class Rounds:
         n_validation = None if self.held_out is None else self.held_out.weights.size
         self.first = base.start(self.train.weights) * (not self.printed)  # (17) is a sum from nothing
         given = n_validation, p["learning_rate"]
-        streams = self.rng.spawn(3)  # so that no forest's samples hang on how many others there are
+        streams = self.rng.spawn(4)  # so that no forest's samples hang on how many others there are
         self.labels = [ForestEnsemble.start(self.first, each, *given, power) for each, power in zip(partitions, powers)]
         self.deviation = ForestEnsemble.start(
             np.array([link.start]), partitions[-1], n_validation, p["deviation_rate"], 0.0
@@ -113,11 +116,43 @@ class Rounds:
             ensemble.rng = stream
         # a constant deviation grows no tree
         self.deviation.open = link.learns
+        # classes have no such parameter
+        sloped = self.n_members > 1 and p.get("start", "constant") == "linear"
+        self.line = self._start_line(given, streams[3]) if sloped else None
+
+    def _start_line(self, given: tuple[int | None, float], stream: np.random.Generator) -> LinearStart | None:
+        """Let one more label forest start from a line, if it comes closer to left-out rows than the constant."""
+        train = self.train
+        folds = CVFolds.of(train.weights.size, None, self.n_members, self.rng)
+        found = LinearStart.fit(
+            train.X, train.base.y - self.first, train.weights, folds.rows, self.rules["l2"].n_jobs
+        )
+        if found is None:
+            return None
+        line, added = found
+        ensemble = ForestEnsemble.start(self.first, folds, *given, 0.0)
+        ensemble.scores += added[:, :, None]
+        ensemble.rng = stream
+        if self.held_out is not None:
+            ensemble.validation += line.predict(self.held_out.X)
+        self.labels.append(ensemble)
+        return line
+
+    @property
+    def plain(self) -> list[ForestEnsemble]:
+        """The label forests that start from the constant."""
+        return self.labels if self.line is None else self.labels[:-1]
 
     @property
     def shares(self) -> list[float]:
         """Share of each label forest."""
-        return [1.0] if len(self.labels) == 1 else [1.0 - self.share, self.share]
+        plain = self.plain_shares
+        return plain if self.line is None else [*((1.0 - self.line_share) * each for each in plain), self.line_share]
+
+    @property
+    def plain_shares(self) -> list[float]:
+        """Share of each that starts from the constant, in what these say together."""
+        return [1.0] if len(self.plain) == 1 else [1.0 - self.share, self.share]
 
     def _mixed(self, each: list[NDArray]) -> NDArray:
         return each[0] if len(each) == 1 else sum(share * f for share, f in zip(self.shares, each))
@@ -125,10 +160,19 @@ class Rounds:
     def _look(self) -> None:
         """Ask the members that have not seen a row for its scores, and mix the label forests by them."""
         self._each_label = each = [ensemble.out_of_fold() for ensemble in self.labels]
-        if len(each) == 2:
-            target, curves = self.train.base.working(each[0])
+        plain = each[: len(self.plain)]
+        if len(plain) == 2:
+            target, curves = self.train.base.working(plain[0])
             # near the first forest's scores the loss is a weighted squared distance, whose best mix is closed
-            self.share = mixed_share(*each, target, self.train.weights[:, None] * curves)
+            self.share = mixed_share(*plain, target, self.train.weights[:, None] * curves)
+        if self.line is not None:
+            self.line_share = 0.0
+            mixed = self._mixed(each)[:, 0]
+            weights = self.train.weights
+            if self.link.power > 0:  # a line may be far off where labels hardly stray
+                weights = weights * np.exp(-self.link.log_variance(self.deviation.out_of_fold()[:, 0]))
+            missed, even = self.train.base.y - mixed, 1.0 / len(each)
+            self.line_share = likeliest_share(mixed, each[-1][:, 0], missed, weights, even)
         self._say(self._mixed(each))
 
     def _say(self, mixed: NDArray) -> None:
@@ -208,7 +252,10 @@ class Rounds:
 
     def _judge(self) -> bool:
         """Line 8: forests of numbers or of rows that count alike by their own loss, the rest by the likelihood."""
-        self._say(self.out_of_fold.f)
+        if self.line is None:
+            self._say(self.out_of_fold.f)
+        else:
+            self._look()  # its share follows the deviation
         # one member alone has no left-out rows to be patient by
         patience = self.params["patience"] if self.n_members > 1 else None
         nll = self.nll(self.labels_out_of_fold, self.train, self.scale(self.labels_out_of_fold))
@@ -239,20 +286,22 @@ class Rounds:
     def disagreement(self) -> NDArray[np.float64]:
         """Return half the squared difference (n,) of the members, one of each label forest, that have not seen a row.
 
-        It is the variance of one around what all have in common. Zeros where there is one label forest.
+        It is the variance of one around what all have in common. Zeros where there is one label forest from a constant.
         """
-        if len(self.labels) == 1 or not self._numbers:
+        if len(self.plain) == 1 or not self._numbers:
             return np.zeros(self.train.weights.size)
-        first, second = (ensemble.out_of_fold()[:, 0] for ensemble in self.labels)
+        first, second = (ensemble.out_of_fold()[:, 0] for ensemble in self.plain)
         return 0.5 * (first - second) ** 2
 
     def members_variance(self) -> NDArray[np.float64]:
         """Return what the mean of all members lacks of the variance (n,) of those that have not seen a row.
 
-        Two members of two forests have not seen it; of the variance of M members a Mth part is left.
+        One member of each label forest has not seen it; of the variance of M members a Mth part is left. That of a
+        forest that starts from a line is not known, for it may be off in its own way, and is left where it is.
         """
         # the difference of two label forests is twice the variance of one, by the chance of folds
-        return sum(share**2 for share in self.shares) * (1.0 - 1.0 / self.n_members) * self.disagreement()
+        shares = self.shares[: len(self.plain)]
+        return sum(share**2 for share in shares) * (1.0 - 1.0 / self.n_members) * self.disagreement()
 
     def row_weights(self) -> NDArray[np.float64]:
         """Return how much each row (n,) counts, mean 1: the mean over the members and, by share, the label forests."""

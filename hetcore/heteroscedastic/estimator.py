@@ -37,6 +37,7 @@ PRINTED: dict[str, Any] = {
     "calibrated": False,
     "tail": None,
     "blend": False,
+    "start": "constant",
 }
 
 
@@ -152,7 +153,7 @@ class DeviationBoosting(RowsEstimator):
         weights, labels = weights[used] / weights[used].mean(), np.asarray(y)[used]
         known, n_jobs = X[used], n_threads(self.n_jobs)
         base, mapper = self._base(self._targets(labels, weights)), BinMapper().fit(known, n_jobs=n_jobs)
-        train = Sample(mapper.transform(known, n_jobs), base, weights)
+        train = Sample(mapper.transform(known, n_jobs), base, weights, known)
         validation = self._validation(eval_set, mapper)
         return DeviationProblem(train, validation, mapper, used, self._params())
 
@@ -172,7 +173,8 @@ class DeviationBoosting(RowsEstimator):
             return None
         X, y = rows
         # rows to score by all count alike
-        return Sample(mapper.transform(to_float32(X)), self._base(self._coded(y)), np.ones(X.shape[0]))
+        X = to_float32(X)
+        return Sample(mapper.transform(X), self._base(self._coded(y)), np.ones(X.shape[0]), X)
 
     def _finish(self, state: Rounds) -> None:
         self.model_: DeviationModel = fitted_model(state, self._unit, self._params().get("calibrated", False))

@@ -16,20 +16,22 @@ from hetcore.kernels.threads import run_each
 from hetcore.members import Grown, MemberGrower, add_members, drawn_together, trees_of
 from hetcore.trees import TreeParams
 
-__all__ = ["CVFolds", "ForestEnsemble", "Scores", "Sample", "TreeRules", "mixed_share", "set_leaves"]
+__all__ = ["CVFolds", "ForestEnsemble", "Scores", "Sample", "TreeRules", "likeliest_share", "mixed_share", "set_leaves"]
 
 LEAST_FALL = 1e-4  # of the loss on left-out rows, relative to it, that counts as an improvement
 LEAST_COLUMNS = 3  # that a tree may split by
 EVEN_SHARE = 0.5  # of each of two label forests, before left-out rows say otherwise
 EVEN_WORTH = 1.0  # how much that counts, in what all rows say
+SHARE_DEVIATION = 0.15  # of the prior of another forest's share
 
 
 class Sample(NamedTuple):
-    """Rows that a fit is given: binned (d, n) uint8, labels, weights (n,)."""
+    """Rows that a fit is given: binned (d, n) uint8, labels, weights (n,), and as they are (n, d) for a line."""
 
     binned: NDArray[np.uint8]
     base: Base
     weights: NDArray[np.float64]
+    X: NDArray[np.float32] | None = None
 
 
 class Scores(NamedTuple):
@@ -277,3 +279,34 @@ def mixed_share(alike: NDArray, weighed: NDArray, target: NDArray, weights: NDAr
         return EVEN_SHARE
     best = float(np.sum(weights * (target - alike) * step)) / size
     return float(min(max((best + EVEN_WORTH * EVEN_SHARE) / (1.0 + EVEN_WORTH), 0.0), 1.0))
+
+
+def likeliest_share(mixed: NDArray, other: NDArray, missed: NDArray, weights: NDArray, even: float) -> float:
+    """Return the share in [0, 1] of another forest's scores (n,) in a mix with `mixed` (n,).
+
+    The likeliest one: by a normal prior around `even`, and by that of least squares with its standard error, of
+    residuals of unequal size. All are what was said of rows not seen.
+
+    Parameters
+    ----------
+    mixed, other : (n,) float64
+    missed : (n,) float64
+        Labels less `mixed`.
+    weights : (n,) float64
+    even : float
+        The share that forests deserve which know alike.
+
+    References
+    ----------
+    White (1980), "A heteroskedasticity-consistent covariance matrix estimator".
+    """
+    step = other - mixed
+    size = float(np.sum(weights * step**2))
+    # two that say the same
+    if size <= 0:
+        return even
+    best = float(np.sum(weights * missed * step)) / size
+    rest = missed - min(max(best, 0.0), 1.0) * step
+    variance = float(np.sum((weights * rest * step) ** 2)) / size**2
+    share = (best * SHARE_DEVIATION**2 + even * variance) / (SHARE_DEVIATION**2 + variance)
+    return min(max(share, 0.0), 1.0)

@@ -24,7 +24,8 @@ Departures of the default from the paper
   are those of least loss on such rows; a deviation learned from training residuals learns how well trees remember.
 - Numbers: the Gaussian likelihood in s = ln sigma^2, with the Fisher information as second derivative, which is never
   negative; a leaf with more spread than thought steps by the logarithm of it. Rows count sigma^(-2 `weighting`).
-- About half of the model is a label forest of other folds of the rows that counts all of them alike (`blend`).
+- About half of the model is a label forest of other folds of the rows that counts all of them alike (`blend`). Of
+  numbers a part that left-out rows say is one more, which starts from a line (`start`).
 - A tree is grown on a draw of its member's rows and, for classes, of the columns (`subsample`, `column_sample`); trees
   of the deviation have at most 8 leaves of at least 5 rows.
 - Classes: a share eps(x) of the labels is drawn blindly. A row counts as far as its label seems to have been seen,
@@ -86,6 +87,12 @@ class HGBMRegressor(IntervalMixin, RegressorScore, DeviationBoosting, SeedAndThr
     weighting = 0.5
     link: str = param(
         "gaussian", OneOf("gaussian", "sigmoid"), "Likelihood in ln sigma^2, (6) with Omega = ln; or (10)."
+    )
+    start: str = param(
+        "linear",
+        OneOf("linear", "constant"),
+        "Whether one more label forest starts from lines of its members, if they come closer to left-out rows than a "
+        "constant; left-out rows say its share. It counts all rows alike.",
     )
     calibrated: bool = param(
         True, Flag(), "Whether left-out rows shift and stretch ln sigma^2; nothing to calibrate by with `folds=1`."

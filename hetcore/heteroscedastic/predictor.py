@@ -14,6 +14,7 @@ from hetcore.forest import Forest
 from hetcore.heteroscedastic.boosting import Rounds
 from hetcore.heteroscedastic.disagreement import MEMBERS, Members, disagreement_share
 from hetcore.heteroscedastic.forest_ensemble import Scores
+from hetcore.heteroscedastic.linear_start import LineForest
 from hetcore.heteroscedastic.objectives import Labels, Link
 from hetcore.parameters import Domain, Interval
 from hetcore.schema import Stored, array, part, value
@@ -129,6 +130,8 @@ class DeviationModel(Stored):
         Factor of what the members' disagreement adds to the variance, in standardised units; 0 for nothing.
     members : Members
         Where their trees stand among those of the labels; of no use without that factor.
+    line : LineForest or None
+        What has the rest of the labels.
     link : Link
         By the parameters of the model, which a file has beside it.
     """
@@ -143,6 +146,7 @@ class DeviationModel(Stored):
     calibration: Calibration = value(LINE, make=lambda v: Calibration(*v), plain=lambda line: list(vars(line).values()))
     disagreement: float = value(Interval(0), default=0.0, make=float, absent=0.0)
     members: Members = value(MEMBERS, default=Members(), make=lambda v: Members(*v), plain=list, absent=Members())
+    line: LineForest | None = part(LineForest, "d", optional=True)
     link: Link = None
 
     def _fault(self, sizes: dict[str, int]) -> str:
@@ -152,12 +156,12 @@ class DeviationModel(Stored):
 
     def raw(self, X: NDArray) -> Scores:
         """Return the scores of each row of X (n, d)."""
-        return self._raw(self.mapper.transform(X))
+        binned = self.mapper.transform(X)
+        return self._scores(X, binned, self.labels.predict(binned))
 
-    def _raw(self, binned: NDArray[np.uint8]) -> Scores:
-        return self._scores(self.labels.predict(binned), binned)
-
-    def _scores(self, labels: NDArray[np.float64], binned: NDArray[np.uint8]) -> Scores:
+    def _scores(self, X: NDArray, binned: NDArray[np.uint8], labels: NDArray[np.float64]) -> Scores:
+        if self.line is not None:
+            labels = (1.0 - self.line.share) * labels + self.line.share * self.line.predict(X, binned)
         return Scores(self.first + labels, self.link.start + self.deviations.predict(binned)[:, 0])
 
     def mean(self, scores: Scores) -> NDArray[np.float64]:
@@ -167,12 +171,11 @@ class DeviationModel(Stored):
     def spread(self, X: NDArray) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return the predicted numbers (n,) and their standard deviation, in the labels' unit."""
         binned = self.mapper.transform(X)
-        apart = None
         if self.disagreement:
             label, apart = self.members.predict(self.labels, binned)
-            scores = self._scores(label[:, None], binned)
         else:
-            scores = self._raw(binned)
+            label, apart = self.labels.predict(binned)[:, 0], None
+        scores = self._scores(X, binned, label[:, None])
         variance = np.exp(self.calibration(np.log(self.scale) + self.link.log_variance(scores.d)))
         if apart is not None:
             variance += self.disagreement * apart
@@ -201,13 +204,21 @@ def fitted_model(state: Rounds, unit: tuple[float, float], calibrated: bool) -> 
     if calibrated and state.n_members > 1 and not isinstance(state.train.base, Labels):
         spread = _calibrated(state, kept, spread.scale)
     labels, deviations = Forest(state.first.size), Forest(1)
-    for ensemble, share in zip(state.labels, state.shares):
+    for ensemble, share in zip(state.plain, state.plain_shares):
         ensemble.into(labels, share)
     state.deviation.into(deviations, 1.0)
     return DeviationModel(
         first=state.first, mapper=state.mapper, labels=labels, deviations=deviations, unit=unit, link=state.link,
-        **spread._asdict(),
+        line=_line_of(state), **spread._asdict(),
     )  # fmt: skip
+
+
+def _line_of(state: Rounds) -> LineForest | None:
+    if state.line is None or not state.line_share:
+        return None
+    trees = Forest(1)
+    state.labels[-1].into(trees, 1.0)
+    return LineForest(state.line, trees, state.line_share)
 
 
 class _Spread(NamedTuple):
@@ -229,8 +240,8 @@ def _calibrated(state: Rounds, kept: Scores, scale: float) -> _Spread:
     # by the deviation scores alone: a pair that disagrees has a large sigma by that, and would seem to err the less
     share = kept_share(squares / variance, state.members_variance() / variance)
     members = Members()
-    if len(state.labels) == 2 and 0 < state.shares[1] < 1:
-        members = Members(state.n_members, state.n_members * state.labels[0].best, state.shares[1])
+    if len(state.plain) == 2 and 0 < state.share < 1:
+        members = Members(state.n_members, state.n_members * state.plain[0].best, state.share)
     else:
         apart = np.zeros_like(apart)  # no two forests are in the model to disagree
     factor, added = disagreement_share(variance, apart, squares, weights)

@@ -10,9 +10,9 @@ import pytest
 from scipy.special import ndtri
 
 import hetcore as hc
-from hetcore.consensus.projection import FEWEST_VALUES, Projection
 from hetcore.errors import ModelFileError
 from hetcore.metrics import rmse
+from hetcore.projection import FEWEST_VALUES, Projection
 
 N = 600
 

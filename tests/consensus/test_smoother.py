@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
+from hetcore.consensus.kernel_ridge import LandmarkFeatures, SmoothPrediction, landmark_count
 from hetcore.errors import ModelFileError
-from hetcore.kernel_ridge import LandmarkFeatures, SmoothPrediction, landmark_count
 
 
 def _table(n=60, d=4, seed=0):

@@ -10,9 +10,9 @@ from scipy.optimize import minimize
 
 import hetcore as hc
 from hetcore.consensus.outputs import Outputs
-from hetcore.consensus.projection import Projection
 from hetcore.consensus.view_sum import STRENGTH, ViewSum, factors, nearest_scales, summed
 from hetcore.consensus.view_weights import consensus
+from hetcore.projection import Projection
 
 
 def _case(k, n=80, v=4, seed=0):

@@ -12,7 +12,7 @@ import datasets
 import hetcore as hc
 from hetcore.data.plain import plain_table
 from hetcore.data.splits import dealt_in_order
-from hetcore.heteroscedastic.forest_ensemble import EVEN_SHARE, mixed_share
+from hetcore.heteroscedastic.forest_ensemble import EVEN_SHARE, SHARE_DEVIATION, likeliest_share, mixed_share
 from hetcore.heteroscedastic.predictor import calibrate
 from hetcore.trees import BinMapper, TreeParams, grow
 
@@ -105,7 +105,7 @@ def test_a_weighting_of_zero_leaves_the_labels_to_least_squares(noisy):
 def test_the_model_is_the_mean_of_members_that_lack_one_part_each(noisy):
     X, y = (part[:200] for part in noisy[:2])
     given = WHOLE | {"deviation": "constant", "n_iterations": 8, "patience": None, "min_samples_leaf": 3}
-    model = hc.HGBMRegressor(folds=4, learning_rate=0.1, **given).fit(X, y)
+    model = hc.HGBMRegressor(folds=4, learning_rate=0.1, start="constant", **given).fit(X, y)
     fold = dealt_in_order(None, np.random.default_rng(0).permutation(200), 4)
     mapper = BinMapper().fit(X.astype(np.float32))
     binned, target, predicted = mapper.transform(X.astype(np.float32)), (y - y.mean()) / y.std(), 0.0
@@ -168,7 +168,7 @@ def test_rows_that_stray_count_less(fitted, noisy):
     assert spearmanr(model.instance_weights_, -deviation[:1000])[0] > 0.6
     strayed = np.zeros(1000)
     strayed[::10] = 8.0
-    wild = hc.HGBMRegressor(blend=False, tail=4.0).fit(X[:1000], y[:1000] + strayed)
+    wild = hc.HGBMRegressor(blend=False, start="constant", tail=4.0).fit(X[:1000], y[:1000] + strayed)
     assert wild.instance_weights_[::10].mean() < 0.7 * wild.instance_weights_.mean()
     assert_allclose(fitted.instance_weights_.mean(), 1.0)
 
@@ -223,11 +223,30 @@ def test_two_label_forests_are_mixed_by_left_out_rows_and_evenly_where_those_say
     assert share_of(weighed, alike, 3 * alike - 2 * weighed) == 0.0 and share_of(weighed, alike, 3 * weighed) == 1.0
 
 
+def test_the_share_of_another_forest_is_the_likeliest_by_its_prior_and_its_standard_error():
+    rng = np.random.default_rng(0)
+    mixed, other = rng.normal(size=(2, 30))
+    step = other - mixed
+    missed = 0.8 * step + 1.5 * rng.normal(size=30)
+    slope = (step @ missed) / (step @ step)
+    # of least squares, residuals of unequal size
+    variance = ((missed - np.clip(slope, 0.0, 1.0) * step) ** 2 @ step**2) / (step @ step) ** 2
+    precision = np.array([1.0 / variance, 1.0 / SHARE_DEVIATION**2])
+    expected = precision @ [slope, 0.3] / precision.sum()
+    assert 0.3 < expected < 0.95 and abs(expected - slope) > 0.03
+    assert_allclose(likeliest_share(mixed, other, missed, np.ones(30), 0.3), expected)
+    assert likeliest_share(mixed, mixed, missed, np.ones(30), 0.3) == 0.3
+    mixed, other = np.tile(mixed, 100), np.tile(other, 100)
+    shares = [likeliest_share(mixed, other, times * (other - mixed), np.ones(3000), 0.3) for times in (-1.0, 1.2)]
+    assert shares == [0.0, 1.0]
+
+
 @pytest.mark.parametrize("make", [hc.HGBMRegressor, hc.HGBMClassifier])
 def test_the_forest_of_rows_that_count_alike_is_boosting_with_a_constant_deviation(make, noisy, flipped, monkeypatch):
     X, y = (noisy if make is hc.HGBMRegressor else flipped)[:2]
     monkeypatch.setattr("hetcore.heteroscedastic.boosting.mixed_share", lambda *given: 0.0)
-    predicted = [make(n_iterations=40, **given).fit(X[:300], y[:300]) for given in ({}, {"deviation": "constant"})]
+    alone = {"n_iterations": 40} | ({"start": "constant"} if make is hc.HGBMRegressor else {})
+    predicted = [make(**given).fit(X[:300], y[:300]) for given in (alone, alone | {"deviation": "constant"})]
     raw = [model.model_.raw(X.astype(np.float32)).f for model in predicted]
     assert_array_equal(*raw)
 

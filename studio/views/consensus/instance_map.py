@@ -16,10 +16,10 @@ import polars as pl
 from numpy.typing import NDArray
 
 from hetcore import model_files
-from hetcore.consensus.projection import principal
 from hetcore.consensus.table_columns import TableColumns
 from hetcore.data import HetData
 from hetcore.figures.basic import COLOURS, Figure, _layout, style
+from hetcore.projection import principal
 from studio import scenarios
 from studio.messages import number
 from studio.views.common.layouts import layout
