@@ -293,28 +293,15 @@ class Rounds:
         first, second = (ensemble.out_of_fold()[:, 0] for ensemble in self.plain)
         return 0.5 * (first - second) ** 2
 
-    def members_variance(self, variance: NDArray) -> NDArray[np.float64]:
+    def members_variance(self) -> NDArray[np.float64]:
         """Return what the mean of all members lacks of the variance (n,) of those that have not seen a row.
 
-        One member of each label forest has not seen it; of the variance of M members a Mth part is left. A forest that
-        starts from a line may be off in its own way, so that what it differs by from others is not all variance: that
-        of its members is what its squared residual has more than its product with theirs, less two standard errors.
-
-        Parameters
-        ----------
-        variance : (n,) float64
-            Of the rows, whose squares are compared in it.
+        One member of each label forest has not seen it; of the variance of M members a Mth part is left. That of a
+        forest that starts from a line is not known, for it may be off in its own way, and is left where it is.
         """
         # the difference of two label forests is twice the variance of one, by the chance of folds
-        plain = sum(share**2 for share in self.shares[: len(self.plain)]) * self.disagreement()
-        left = 1.0 - 1.0 / self.n_members
-        if self.line is None:
-            return plain * left
-        *residuals, own = (scores[:, 0] - self.train.base.y for scores in self._each_label)
-        more = own * (own - sum(share * each for share, each in zip(self.plain_shares, residuals)))
-        total, error = float(np.sum(more / variance)), float(np.sqrt(np.sum((more / variance) ** 2)))
-        sure = max(0.0, 1.0 - 2.0 * error / total) if total > 0 else 0.0
-        return (plain + self.line_share**2 * sure * more) * left
+        shares = self.shares[: len(self.plain)]
+        return sum(share**2 for share in shares) * (1.0 - 1.0 / self.n_members) * self.disagreement()
 
     def row_weights(self) -> NDArray[np.float64]:
         """Return how much each row (n,) counts, mean 1: the mean over the members and, by share, the label forests."""

@@ -238,7 +238,7 @@ def _calibrated(state: Rounds, kept: Scores, scale: float) -> _Spread:
     calibration = calibrate(q, squares, weights)
     variance, apart = np.exp(calibration(q)), state.disagreement()
     # by the deviation scores alone: a pair that disagrees has a large sigma by that, and would seem to err the less
-    share = kept_share(squares / variance, state.members_variance(variance) / variance)
+    share = kept_share(squares / variance, state.members_variance() / variance)
     members = Members()
     if len(state.plain) == 2 and 0 < state.share < 1:
         members = Members(state.n_members, state.n_members * state.plain[0].best, state.share)

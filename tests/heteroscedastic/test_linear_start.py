@@ -8,10 +8,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.linear_model import Ridge
 
 import hetcore as hc
-from hetcore.heteroscedastic.boosting import Rounds
-from hetcore.heteroscedastic.forest_ensemble import CVFolds, Sample
+from hetcore.heteroscedastic.forest_ensemble import CVFolds
 from hetcore.heteroscedastic.linear_start import MOST_COLUMNS, PENALTIES, LinearStart
-from hetcore.heteroscedastic.objectives import Numbers
 from hetcore.model_files import dumps
 
 RNG = np.random.default_rng(0)
@@ -106,22 +104,3 @@ def test_of_very_many_columns_components_are_taken():
     line, added = LinearStart.fit(wide, missed, np.ones(90), seen_by_members(90), 1)
     assert line.projection.components.shape == (wide.shape[1], line.slopes.size - 1)
     assert np.abs(added - missed).max() < 0.05
-
-
-def test_members_that_start_from_a_line_vary_by_what_their_squares_have_more_than_their_products():
-    state = Rounds.__new__(Rounds)
-    rng = np.random.default_rng(2)
-    noise, alike, own = rng.normal(size=(3, 4000)) * [[1.0], [0.5], [0.8]]
-    state.train = Sample(None, Numbers(noise), np.ones(4000))
-    # one plain forest, whose own variance is not known, and one from a line: half of the labels each
-    state.labels, state.line, state.line_share, state.n_members = [None, None], True, 0.5, 5
-    state._each_label = [alike[:, None], own[:, None]]
-    found = state.members_variance(np.ones(4000)).mean()
-    assert 0.8 * 0.25 * 0.5 < found / 0.8**2 < 0.8 * 0.25 * 1.1
-    # a bias of its own is none of it: the squares and the products have it alike
-    state._each_label = [1.0 + alike[:, None], 1.0 + own[:, None]]
-    assert abs(state.members_variance(np.ones(4000)).mean() - found) < 0.03
-    # of few rows nothing is sure
-    state.train = Sample(None, Numbers(noise[:6]), np.ones(6))
-    state._each_label = [5.0 + 5.0 * alike[:6, None], own[:6, None]]
-    assert (state.members_variance(np.ones(6)) == 0).all()
