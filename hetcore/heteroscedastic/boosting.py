@@ -168,9 +168,9 @@ class Rounds:
         if self.line is not None:
             self.line_share = 0.0
             mixed = self._mixed(each)[:, 0]
-            weights = self.train.weights
-            if self.link.power > 0:  # a line may be far off where labels hardly stray
-                weights = weights * np.exp(-self.link.log_variance(self.deviation.out_of_fold()[:, 0]))
+            # as the labels' trees count rows: a line may be far off where labels hardly stray
+            spread = self.link.power * self.link.log_variance(self.deviation.out_of_fold()[:, 0])
+            weights = self.train.weights * np.exp(-spread)
             missed, even = self.train.base.y - mixed, 1.0 / len(each)
             self.line_share = likeliest_share(mixed, each[-1][:, 0], missed, weights, even)
         self._say(self._mixed(each))
