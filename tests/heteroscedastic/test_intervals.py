@@ -28,12 +28,17 @@ def test_the_share_stays_within_its_bounds(squares, variance, share):
     assert kept_share(np.array(squares), np.array(variance)) == share
 
 
-def test_intervals_of_labels_without_noise_are_not_those_of_a_single_member():
-    """Much of what a model errs here is its members' own; by their |z| alone, 90% intervals hold 92.9%."""
+@pytest.mark.parametrize(("start", "most"), [("constant", 0.02), ("linear", 0.03)])
+def test_intervals_of_labels_without_noise_are_not_those_of_a_single_member(start, most):
+    """Much of what a model errs here is its members' own; by their |z| alone, 90% intervals hold 92.9%.
+
+    What members differ by that start from a line is left in.
+    """
     rng, held = np.random.default_rng(1), []
     for seed in range(3):
         X = rng.uniform(-1, 1, (800, 3))
         y = np.sin(3 * X[:, 0]) + X[:, 1] * X[:, 2]
-        low, high = hc.HGBMRegressor(random_state=seed).fit(X[:300], y[:300]).predict_interval(X[300:], 0.9)
+        model = hc.HGBMRegressor(random_state=seed, start=start).fit(X[:300], y[:300])
+        low, high = model.predict_interval(X[300:], 0.9)
         held.append(((low <= y[300:]) & (y[300:] <= high)).mean())
-    assert abs(np.mean(held) - 0.9) < 0.02
+    assert abs(np.mean(held) - 0.9) < most
