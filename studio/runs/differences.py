@@ -12,7 +12,7 @@ from studio.messages import number, shown
 from studio.scenarios import OPERATIONS, checked
 
 __all__ = [
-    "OMITTED", "SYMBOLS", "VALUES", "Outcome", "changed", "describe", "named", "operation_text", "operations_text",
+    "OMITTED", "VALUES", "Outcome", "changed", "describe", "named", "operation_text", "operations_text",
     "sentence", "value_text", "within",
 ]  # fmt: skip
 
@@ -32,9 +32,16 @@ SYMBOLS = {
     "no_neighbor": "no known neighbour",
 }
 VALUES = {
+    "column_sample": {"auto": "by left-out rows"},
     "direction": {"both": "on either side of a link", "in": "those that point here", "out": "those pointed at"},
     "eta": {"auto": "by left-out rows", "linear": "100 n_T / n_S", "squared": "100 n_T² / n_S"},
+    "lambda0": {"auto": "chosen out of fold"},
+    "lambda1": {"auto": "chosen out of fold"},
+    "learning_rate": {"auto": "by cross-validation"},
+    "max_leaf_nodes": {"auto": "by left-out rows"},
+    "n_factors": {"auto": "by cross-validation"},
     "no_neighbor": {"nan": "missing", "zero": "zero"},
+    "regularisation": {"auto": "by cross-validation"},
 }
 """Values of a parameter as its control has them."""
 OMITTED = ("domain_names",)
@@ -161,6 +168,7 @@ _PHRASES: dict[str, _Phrases] = {
         lambda share, sd, seed: "with no noise in the training labels",
     ),
 }
+_SEVERAL = {"drop_source": "without the sources", "drop_graph": "without the graphs"}
 
 
 def operation_text(operation: Mapping[str, Any], undone: bool = False) -> str:
@@ -173,9 +181,9 @@ def operation_text(operation: Mapping[str, Any], undone: bool = False) -> str:
 def operations_text(operations: Iterable[Mapping[str, Any]]) -> str:
     """Say the operations of a stored run in words, also those that this studio does not know."""
     parts = []
-    for operation in operations:
+    for each in _together(operations):
         try:
-            parts.append(operation_text(operation))
+            parts.append(_text_of(each))
         # One run that cannot be read must not hide the others.
         except (DataError, ParameterError, TypeError, KeyError):  # a run of another version of the studio
             parts.append("a change that this studio does not know")
@@ -184,7 +192,23 @@ def operations_text(operations: Iterable[Mapping[str, Any]]) -> str:
 
 def describe(operations: Iterable[Mapping[str, Any]]) -> str:
     """Say a scenario in words, "the data as given" if it changes nothing."""
-    return ", ".join(map(operation_text, operations)) or "the data as given"
+    return ", ".join(map(_text_of, _together(operations))) or "the data as given"
+
+
+def _together(operations: Iterable[Mapping[str, Any]]) -> list[list[Mapping[str, Any]]]:
+    """Return operations in turn, those that leave out several of a kind as one."""
+    groups: dict[Any, list[Mapping[str, Any]]] = {}
+    for place, operation in enumerate(operations):
+        op = operation.get("op")
+        groups.setdefault(op if op in _SEVERAL else place, []).append(operation)
+    return list(groups.values())
+
+
+def _text_of(alike: Sequence[Mapping[str, Any]]) -> str:
+    if len(alike) == 1:
+        return operation_text(alike[0])
+    *names, last = (shown(operation["name"]) for operation in checked(alike))
+    return f"{_SEVERAL[alike[0]['op']]} {', '.join(names)} and {last}"
 
 
 def sentence(before: Outcome, after: Outcome) -> str:

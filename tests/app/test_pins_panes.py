@@ -142,11 +142,17 @@ def test_the_number_of_a_pin_is_that_of_the_model_that_is_kept():
     assert row == {"data": "Films", "RMSE of MGB": "0.300"}
 
 
+def test_the_table_says_what_is_left_to_the_training_as_its_switch_does():
+    setting = Setting("GBCRegressor", {"lambda0": 0.3, "lambda1": "auto", "as_printed": False})
+    row = consensus_pins._row(Pin("Films", {"Consensus": setting}, {"Consensus": rounds(0.6)}, {}))
+    assert (row["λ0"], row["λ1"]) == (0.3, "chosen out of fold")
+
+
 def test_what_differs_comes_first_in_a_name_and_the_rest_after_it():
     done = [{"op": "drop_source", "name": "a"}, {"op": "labels", "fraction": 0.3, "seed": 0}]
     both = [{"lambda0": 0.3, "lambda1": "auto", "n_iterations": rounds} for rounds in (40, 80)]
     pins = [Pin("Films", {"Consensus": Setting("GBC", params, done)}, {}, {}) for params in both]
-    parts = ["λ0 0.3", "λ1 auto", "without the source a", "trained on 30% of the labels"]
+    parts = ["λ0 0.3", "λ1 'chosen out of fold'", "without the source a", "trained on 30% of the labels"]
     names = widgets_pins.names_of(pins, consensus_pins._parts)
     assert names == [", ".join([f"rounds {rounds}", *parts]) for rounds in (40, 80)]
     pins[1] = pins[1]._replace(settings={"Consensus": Setting("GBC", both[0], done[1:])})

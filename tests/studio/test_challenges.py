@@ -54,6 +54,10 @@ def test_the_goal_is_reached_below_the_bar_alone():
     assert reached(challenge, attempt(challenge, _setting(), _events(challenge.bar - 1e-6)))
     assert not reached(challenge, attempt(challenge, _setting(), _events(challenge.bar)))
     assert "λ0 0.3" in attempt(challenge, _setting(), _events(0.2)).setting
+    setting = _setting(drop=["fou", "pix"])
+    setting.params["lambda1"] = "auto"
+    words = "without the sources fou and pix, trained on 5% of the labels; λ0 0.3, λ1 'chosen out of fold'"
+    assert attempt(challenge, setting, _events(0.2)).setting == words
 
 
 def test_without_hidden_labels_or_rounds_or_classes_there_is_no_attempt():

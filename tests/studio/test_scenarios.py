@@ -15,7 +15,7 @@ from hetcore.data import HetData, splits
 from hetcore.errors import DataError, ParameterError
 from studio import scenarios
 from studio.messages import number
-from studio.runs.differences import Outcome, describe, operation_text, sentence
+from studio.runs.differences import Outcome, describe, operation_text, operations_text, sentence, value_text
 
 
 def made(kind: str = "classification") -> HetData:
@@ -214,6 +214,23 @@ def test_names_stand_in_the_code_as_literals_only(name, op):
 def test_a_scenario_is_described():
     assert describe([]) == "the data as given"
     assert describe([CASES[0], CASES[2]]) == "without the source it's, with noise of 1.5 sd in a"
+
+
+def test_what_leaves_out_several_sources_says_so_once():
+    drops = [{"op": "drop_source", "name": name} for name in "abc"]
+    labels = {"op": "labels", "fraction": 0.1, "seed": 0}
+    text = "without the sources a, b and c, trained on 10% of the labels"
+    assert describe([*drops[:2], labels, drops[2]]) == operations_text([*drops[:2], labels, drops[2]]) == text
+    assert describe([DROP, DROP | {"name": "b"}]) == "without the graphs noisy and b"
+    assert operations_text([*drops[:2], {"op": "gone"}]).endswith("a and b, a change that this studio does not know")
+
+
+def test_what_is_left_to_the_training_is_said_as_its_switch_says_it():
+    left = {"lambda1": "auto", "n_factors": "auto", "max_leaf_nodes": "auto"}
+    words = ["chosen out of fold", "by cross-validation", "by left-out rows"]
+    assert [value_text(value, name) for name, value in left.items()] == words
+    before, after = Outcome((), {"lambda1": "auto"}), Outcome((), {"lambda1": 0.3})
+    assert sentence(before, after) == "λ1 'chosen out of fold' → 0.3."
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from studio.jobs.job import Setting
-from studio.runs.differences import SYMBOLS, describe
+from studio.runs.differences import describe, named, within
 from studio.runs.run import Run
 from studio.runs.table import example_of
 
@@ -81,7 +81,8 @@ def stored(challenge: Challenge, runs: Sequence[Run]) -> dict[str, Attempt]:
 
 
 def _attempt(challenge: Challenge, setting: Setting, error: float) -> Attempt:
-    values = ", ".join(f"{SYMBOLS[name]} {setting.params[name]}" for name in PARAMETERS if name in setting.params)
+    given = {name: setting.params[name] for name in PARAMETERS if name in setting.params}
+    values = ", ".join(f"{named(name)} {within(value, name)}" for name, value in given.items())
     return Attempt(f"{describe(setting.operations)}; {values}", float(error), challenge.fault(setting))
 
 

@@ -18,7 +18,7 @@ from studio import session
 from studio.jobs.job import Setting
 from studio.messages import explained
 from studio.runs import restoring, store
-from studio.runs.differences import describe, named, operation_text
+from studio.runs.differences import describe, named, operation_text, within
 from studio.runs.run import Run
 from studio.views.common import curves, training
 from studio.views.common.curves import SCORED, Events, by_training, figure, metric_name, scored_set
@@ -197,7 +197,7 @@ def names_of(pins: Sequence[Pin], parts: Callable[[Pin], list[str]]) -> list[str
 
 
 def _parameter_texts(pin: Pin) -> list[str]:
-    texts = ((named(key), str(value)[:MOST_CHARACTERS]) for key, value in _parameters(pin).items())
+    texts = ((named(key), within(value, key)[:MOST_CHARACTERS]) for key, value in _parameters(pin).items())
     return [f"{key} {value}" for key, value in texts]
 
 

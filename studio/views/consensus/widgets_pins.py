@@ -6,7 +6,7 @@ from typing import Any
 
 from hetcore.data import HetData
 from studio.messages import number
-from studio.runs.differences import describe
+from studio.runs.differences import describe, named, value_text, within
 from studio.views.common import widgets_pins
 from studio.views.common.curves import Events, scored_rows
 from studio.views.common.widgets_pins import Look, Pin
@@ -16,6 +16,7 @@ __all__ = ["pinned"]
 
 PAGE = "Consensus"
 PANES = ("error", "weights")
+LAMBDAS = ("lambda0", "lambda1")
 
 
 def pinned(now: Pin, data: HetData, owner: str) -> None:
@@ -30,7 +31,7 @@ def pinned(now: Pin, data: HetData, owner: str) -> None:
 
 def _parts(pin: Pin) -> list[str]:
     params = next(iter(pin.settings.values())).params
-    return [f"λ0 {params['lambda0']}", f"λ1 {params['lambda1']}", *widgets_pins.done_to(pin)]
+    return [*(f"{named(name)} {within(params[name], name)}" for name in LAMBDAS), *widgets_pins.done_to(pin)]
 
 
 def _row(pin: Pin) -> dict[str, Any]:
@@ -39,6 +40,11 @@ def _row(pin: Pin) -> dict[str, Any]:
     params, last = setting.params, events[-1]
     metric = last.detail["metric"][scored_rows(last.detail["metric"])]
     row = {"data": pin.title, "scenario": describe(setting.operations)}
-    row |= {"λ0": params["lambda0"], "λ1": params["lambda1"], "as printed": params["as_printed"]}
+    row |= {named(name): _cell(name, params[name]) for name in LAMBDAS} | {"as printed": params["as_printed"]}
     row |= {"rounds": len(events), last.detail["metric_name"]: number(metric, last.detail["metric_name"])}
     return row | {f"weight of {name}": round(w, 3) for name, w in last.source_weights.items()}
+
+
+def _cell(name: str, value: Any) -> Any:
+    """Return a parameter as a cell of the table, which sorts numbers as numbers."""
+    return value_text(value, name) if isinstance(value, str) else value
