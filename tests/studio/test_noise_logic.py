@@ -346,7 +346,7 @@ def test_the_leaves_that_were_chosen_are_reported():
 
 def test_parameters_of_a_matrix_are_called_as_their_controls_are():
     before, after = (Outcome(params=dict.fromkeys(("n_factors", "regularisation"), value)) for value in ("auto", 3))
-    assert changed(before, after) == ["factors D auto → 3", "penalty λ auto → 3"]
+    assert changed(before, after) == ["factors D 'by cross-validation' → 3", "penalty λ 'by cross-validation' → 3"]
 
 
 def test_what_auto_became_is_reported_for_both_or_why_nothing_is_chosen():
@@ -384,7 +384,7 @@ def test_what_the_weights_bought_is_reported_with_its_standard_error():
     assert "200 rows held out, GBM, the mean model alone" in less and "50.0% less error" in less
     assert "100.0% more error" in noise_rows.bought(_held(errors), _held(0.5 * errors), True, names)
     even = noise_rows.bought(_held(errors), _held(rng.permutation(errors)), True, names)
-    assert "What the weights bought is the band, not the mean" in even
+    assert even.endswith("no difference beyond two standard errors.")
     assert noise_rows.bought(_held([1.0]), _held([1.0]), True, names).startswith("Hold rows out")
     classes = [
         pl.DataFrame({"id": ["a", "b", "c", "d"], "truth": list("xyxy"), "prediction": list(labels), "held": True})
@@ -407,8 +407,13 @@ def test_what_the_weights_bought_tells_of_the_band_where_both_have_one():
     found = noise_rows.bought(*bands, True, names)
     gap = np.log(errors.std() / spread) + 0.5 * ((errors / errors.std()) ** 2 - (errors / spread) ** 2)
     assert f"negative log-likelihood of {gap.mean():.3g} a row below that of a band of one width" in found
-    assert f"of {gap.mean():.3g} a row above" in noise_rows.bought(*bands[::-1], True, names)
-    assert "nothing beyond two standard errors" in noise_rows.bought(bands[0], bands[0], True, names)
+    worse = noise_rows.bought(*bands[::-1], True, names)
+    assert f"of {gap.mean():.3g} a row above" in worse
+    same = noise_rows.bought(bands[0], bands[0], True, names)
+    assert "nothing beyond two standard errors" in same
+    # a band that is no better, or worse, was not bought
+    words = "What the weights bought is the band, not the mean."
+    assert words in found and words not in worse and words not in same
 
 
 @pytest.mark.parametrize("chance, end", [(True, "saves 0.4 points here, within chance."), (False, "0.4 points here.")])

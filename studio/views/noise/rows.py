@@ -139,14 +139,22 @@ def bought(learned: pl.DataFrame, plain: pl.DataFrame, numbers: bool, names: tup
         way = "less" if less else "more"
         text += f"the weights bought {abs(sizes[0] / max(sizes[1], 1e-300) - 1.0):.1%} {way} error."
     elif numbers:
-        text += "no difference beyond two standard errors. What the weights bought is the band, not the mean."
+        text += "no difference beyond two standard errors."
     else:
         text += "no difference beyond two standard errors. The weights may still tell which labels to doubt."
-    return text + _band_bought(both)
+    return text + _band_bought(both, even=less is None)
 
 
-def _band_bought(both: pl.DataFrame) -> str:
-    """Return in words what the weights brought to the band, where both models have one; else nothing."""
+def _band_bought(both: pl.DataFrame, even: bool) -> str:
+    """Return in words what the weights brought to the band, where both models have one; else nothing.
+
+    Parameters
+    ----------
+    both : DataFrame
+        Held-out rows of both models.
+    even : bool
+        Whether no difference of the means is seen.
+    """
     if not {"std", "std of plain"} <= set(both.columns):
         return ""
     costs = [
@@ -158,8 +166,10 @@ def _band_bought(both: pl.DataFrame) -> str:
     if found.less is None:
         return " Of the band nothing beyond two standard errors is seen either way."
     way = "below" if found.less else "above"
-    text = f" By its band the labels have a negative log-likelihood of {number(abs(found.difference))} a row {way} that"
-    return f"{text} of a band of one width for all."
+    # Only a band that is seen to be better was bought.
+    text = " What the weights bought is the band, not the mean." if found.less and even else ""
+    gap = f"{number(abs(found.difference))} a row {way} that of a band of one width for all."
+    return f"{text} By its band the labels have a negative log-likelihood of {gap}"
 
 
 def reliability(predictions: pl.DataFrame) -> tuple[list[float], list[float]] | None:
