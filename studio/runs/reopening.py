@@ -176,7 +176,8 @@ def _collective(run: Run, title: str, own: Sequence[Mapping[str, Any]]) -> dict[
     params, printed = run.settings.get("params", {}), bool(run.settings.get("params", {}).get("as_printed"))
     # Keys have the mode or the data's name in them, as the controls do: Streamlit keeps a value by its key.
     values = _params(run, "Collective") | {"to the letter": printed, "log": params.get("target_transform") == "log"}
-    values |= {f"fill {printed}": params.get("no_neighbor") or "nan"}
+    # Not of plain boosting, which has none: of several runs the one that has it says it.
+    values |= {f"fill {printed}": params["no_neighbor"]} if params.get("no_neighbor") else {}
     values[f"collective graphs {title}"] = list(run.settings.get("fit", {}).get("graph", ()))
     if len(params.get("features", ())) > 1:
         values["rf"] = list(params["features"])

@@ -132,7 +132,9 @@ def _row(run: Run) -> tuple[Any, ...]:
 def _settings(run: Run) -> dict[str, str]:
     """Return what a run was trained with, in words by what each is of."""
     params = {name: value for name, value in (run.settings.get("params") or {}).items() if name not in OMITTED}
-    given = params | dict(run.settings.get("fit") or {})
+    # Plain boosting is given graphs to say what it leaves along them, and learns the same without.
+    plain = run.method == "GBRegressor" or ("features" in params and not params["features"])
+    given = params | ({} if plain else dict(run.settings.get("fit") or {}))
     # Each by itself, for one that all of some runs have tells none of them apart.
     done = (operations_text([operation]) for operation in run.settings.get("operations") or ())
     texts = {name: f"{named(name)} {within(value, name)}" for name, value in given.items()}

@@ -70,6 +70,10 @@ def test_classes_are_one_class_of_model_with_other_features():
     assert {setting.estimator for setting in made.values()} == {"MGBClassifier"}
     assert [setting.params["features"] for setting in made.values()] == [[], ["rf1"], ["rf1", "rf2"]]
     assert "leaf" not in made["MGB"].params
+    # plain boosting is not told what it does not use
+    ways = [settings.settings(digits, PARAMS | {"direction": way}, ["rf1"], ["mor"], []) for way in ("in", "out")]
+    assert ways[0]["GB"] == ways[1]["GB"] and ways[0]["MGB"] != ways[1]["MGB"]
+    assert not {"direction", "summary", "no_neighbor"} & {*ways[0]["GB"].params}
 
 
 def event(label: str, index: int, held_out: float, moran: float, best: int) -> RoundEnd:
@@ -270,6 +274,16 @@ def test_a_run_opens_again_with_its_edits(data):
     assert values["rf"] == ["rf1", "rf3"] and values["stages"] == 2 and values["share"] == 40
     assert json.loads(values["collective edits digest"]) == edits and values["edits trained"]
     assert values["collective graphs Planted"] == ["links"] and values["to the letter"] is False
+
+
+def test_of_runs_that_open_together_plain_boosting_sets_no_control_that_it_has_not(data):
+    params = PARAMS | {"no_neighbor": "zero"}
+    made = settings.settings(data, params, ["rf1", "rf3"], ["links"], [])
+    runs = [Run("anna", "Collective", each.estimator, "Planted", "digest",
+                settings=json.loads(json.dumps(each.stored(RECIPE)))) for each in made.values()]  # fmt: skip
+    for order in (runs, runs[::-1]):
+        values, _ = reopening.screen(order, "Planted", data.source_names, data.graph_names)
+        assert values["fill False"] == "zero"
 
 
 @pytest.mark.slow

@@ -30,6 +30,16 @@ def test_a_change_that_all_runs_have_tells_none_of_them_apart():
     assert table.apart(runs, 60) == ["λ0 0.3", "λ0 0.35", "λ0 0.35, without the source source_1"]
 
 
+@pytest.mark.parametrize("method, features", [("GBRegressor", {}), ("MGBClassifier", {"features": []})])
+def test_plain_boosting_is_not_told_apart_by_graphs_that_it_does_not_use(method, features):
+    def runs(**more):
+        settings = [{"label": "GB", "params": {"max_depth": 2} | more, "fit": {"graph": [name]}} for name in "ab"]
+        return [Run("anna", "Collective", method, "Films", settings=each) for each in settings]
+
+    assert table.apart(runs(**features), 60) == ["GB", "GB"]
+    assert table.apart(runs(features=["rf1"]), 60)[:1] == ["graph a"] or method == "GBRegressor"
+
+
 def test_curves_say_which_labels_they_are_scored_on_where_these_differ():
     held, learned = (pl.DataFrame({column: [0.5]}) for column in ("metric:held_out", "metric:train"))
     assert compare.scored_on({"1. a": held, "2. b": held}) == "On held-out labels."

@@ -66,11 +66,12 @@ def settings(
     own = {"GB": (), "RGB": ("rf1",), "MGB": tuple(features)}
     numbers = data.target_kind == "regression"
     names = {label: f"{label}Regressor" if numbers else "MGBClassifier" for label in LABELS}
-    made = {}
+    made, plain = {}, hc.GBRegressor._get_param_names()
     for label, name in names.items():
         taken = getattr(hc, name)._get_param_names()
-        # Only what the method takes: a plain one has no features of neighbours.
-        given = {key: value for key, value in (dict(params) | {"features": own[label]}).items() if key in taken}
+        # Only what the method takes: a plain one has no features of neighbours, nor ways to sum them up.
+        used = params if label != "GB" else {key: value for key, value in params.items() if key in plain}
+        given = {key: value for key, value in (dict(used) | {"features": own[label]}).items() if key in taken}
         made[label] = Setting(name, given, [dict(each) for each in operations], {"graph": list(graphs)})
     return made
 
