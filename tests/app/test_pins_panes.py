@@ -142,7 +142,7 @@ def test_the_number_of_a_pin_is_that_of_the_model_that_is_kept():
     assert row == {"data": "Films", "RMSE of MGB": "0.300"}
 
 
-def test_the_table_says_what_is_left_to_the_training_as_its_switch_does():
+def test_the_table_has_the_words_of_the_switch_of_a_parameter():
     setting = Setting("GBCRegressor", {"lambda0": 0.3, "lambda1": "auto", "as_printed": False})
     row = consensus_pins._row(Pin("Films", {"Consensus": setting}, {"Consensus": rounds(0.6)}, {}))
     assert (row["λ0"], row["λ1"]) == (0.3, "chosen out of fold")

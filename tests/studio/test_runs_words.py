@@ -31,7 +31,7 @@ def test_a_change_that_all_runs_have_tells_none_of_them_apart():
 
 
 @pytest.mark.parametrize("method, features", [("GBRegressor", {}), ("MGBClassifier", {"features": []})])
-def test_plain_boosting_is_not_told_apart_by_graphs_that_it_does_not_use(method, features):
+def test_plain_boosting_is_not_named_by_graphs_that_it_does_not_use(method, features):
     def runs(**more):
         settings = [{"label": "GB", "params": {"max_depth": 2} | more, "fit": {"graph": [name]}} for name in "ab"]
         return [Run("anna", "Collective", method, "Films", settings=each) for each in settings]

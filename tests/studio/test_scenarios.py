@@ -225,7 +225,7 @@ def test_what_leaves_out_several_sources_says_so_once():
     assert operations_text([*drops[:2], {"op": "gone"}]).endswith("a and b, a change that this studio does not know")
 
 
-def test_what_is_left_to_the_training_is_said_as_its_switch_says_it():
+def test_parameters_of_auto_have_the_words_of_their_switches():
     left = {"lambda1": "auto", "n_factors": "auto", "max_leaf_nodes": "auto"}
     words = ["chosen out of fold", "by cross-validation", "by left-out rows"]
     assert [value_text(value, name) for name, value in left.items()] == words
