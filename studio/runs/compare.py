@@ -155,6 +155,9 @@ def weights_figure(by_run: Mapping[str, Mapping[str, float]], order: Sequence[st
     if len(figure["data"]) == 1:
         every = list(order) if {*names} <= {*order} else names
         figure["data"][0]["marker"] = {"color": [basic.style(every.index(name))["colour"] for name in names]}
+    # By itself an axis of zeros goes from -1 to 1, and a weight is never below 0.
+    if not any(value for learned in by_run.values() for value in learned.values()):
+        figure["layout"]["yaxis"]["range"] = [0.0, 1.0]
     # A single run is named above its figures.
     figure["layout"] |= {"barmode": "group", "showlegend": len(figure["data"]) > 1}
     return figure

@@ -118,6 +118,9 @@ def test_weights_stand_side_by_side():
     figure = compare.weights_figure({"1. a": {"fou": 0.4}, "2. b": {"fou": 0.1, "pix": 0.9}, "3. c": {}})
     assert [(bar["name"], bar["y"]) for bar in figure["data"]] == [("1. a", [0.4, None]), ("2. b", [0.1, 0.9])]
     assert compare.weights_figure({"1. a": {}}) is None
+    # an axis of zeros would begin below them
+    assert compare.weights_figure({"1. a": {"fou": 0.0}})["layout"]["yaxis"]["range"] == [0.0, 1.0]
+    assert "range" not in figure["layout"]["yaxis"]
 
 
 def test_a_single_run_needs_no_legend():
