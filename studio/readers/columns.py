@@ -160,6 +160,8 @@ _MISSING += ("#n/a", "#ref!", "#value!", "#div/0!", "#num!", "#name?", "#null!")
 # In a column of text "none" is often a category of its own.
 _RATHER_MISSING = [word for word in _MISSING if word != "none"]
 _LONGEST_MISSING = max(map(len, _MISSING))
+_SOME = 1000
+"""Cells among which one is looked for that is no such word: most columns begin with one, and tables are large."""
 _TRUTH = ("true", "false")
 # From nine cells of ten on the other cells look like slips, and a word about them helps.
 _NEARLY = 0.9
@@ -261,7 +263,9 @@ def _unclear(bare: pl.DataFrame) -> list[str]:
     if not bare.width:
         return []
     numbers = _those(bare, pl.all().cast(pl.Float64, strict=False).is_not_null().any())
-    firsts = bare.select(pl.all().drop_nulls().first()).row(0)
+    # A word for a missing value says nothing of the others.
+    some = pl.all().drop_nulls().head(_SOME)
+    firsts = bare.select(some.filter(~some.str.to_lowercase().is_in(_MISSING)).first()).row(0)
     forms = (_PROMISING, DRESSED, *(pattern for pattern, _ in _UNITS))
     maybe = [any(re.match(form, first or "x") for form in forms) for first in firsts]
     return [name for name, promising in zip(bare.columns, maybe) if name in numbers or promising]
@@ -290,13 +294,18 @@ class _Careful:
         bare = bare.set(bare == "", None) if (bare == "").any() else bare
         if bare.null_count() == len(bare):
             return None
-        for read in (_truth, lambda cells: _time(cells, self._day_first)):
-            column = read(bare)
-            if column is not None:
-                return column
-        column = self._almost_number(name, bare)
+        if (column := _truth(bare)) is not None:
+            return column
+        missing = bare.str.to_lowercase().is_in(_MISSING).fill_null(False)
+        rest = bare.set(missing, None) if missing.any() else bare
+        if rest.null_count() == len(rest):
+            return None
+        column = _time(rest, self._day_first)
+        column = self._almost_number(name, bare, rest) if column is None else column
         if column is None:
-            self._near_dates(name, bare.drop_nulls())
+            self._near_dates(name, rest.drop_nulls())
+        elif missing.any():
+            self._find("missing_word", name, int(missing.sum()), "taken as missing", bare.filter(missing))
         return column
 
     def _near_dates(self, name: str, given: pl.Series) -> None:
@@ -316,12 +325,8 @@ class _Careful:
             text += " 23:59:00, all in one zone" if len(there) > 1 else ""
             self._find("text_date", name, int(dates.sum()), text, given)
 
-    def _almost_number(self, name: str, bare: pl.Series) -> pl.Series | None:
-        """Return numbers for a column with decimal commas, or whose other cells say that a value is missing."""
-        missing = bare.str.to_lowercase().is_in(_MISSING).fill_null(False)
-        rest = bare.set(missing, None) if missing.any() else bare
-        if rest.null_count() == len(rest):
-            return None
+    def _almost_number(self, name: str, bare: pl.Series, rest: pl.Series) -> pl.Series | None:
+        """Return numbers for a column with decimal commas, or whose other cells, not in `rest`, are words for none."""
         plain, unit = _without_unit(rest)
         with_dots = self._ungrouped(name, plain)
         if with_dots is None:
@@ -333,8 +338,6 @@ class _Careful:
         column = self._number(name, with_dots, floats)
         if column is not None and unit:
             self._find("unit", name, len(rest) - rest.null_count(), f"in {unit}: read as numbers without it", rest)
-        if column is not None and missing.any():
-            self._find("missing_word", name, int(missing.sum()), "taken as missing", bare.filter(missing))
         return column
 
     def _ungrouped(self, name: str, cells: pl.Series) -> pl.Series | None:

@@ -114,6 +114,8 @@ FINDINGS = [
     (b"id,x\na,12345678901234567890\nb,2\n", "long_number", 1, ["12345678901234567890", "2"]),
     (b"id,x\na,NA\nb,2\nc,?\n", "missing_word", 2, [None, 2, None]),
     (b"id,x\na,nan\nb,2\n", "missing_word", 1, [None, 2.0]),
+    (b"id,x\na,NA\nb,2020-12-31\n", "missing_word", 1, [None, date(2020, 12, 31)]),
+    (b"id,x\na,31/12/2020\nb,-\n", "missing_word", 1, [date(2020, 12, 31), None]),
     (b"id,x\na,red\nb,NA\nc,n/a\nd,none\n", "kept_word", 2, ["red", "NA", "n/a", "none"]),
     (b"id,x\na,1e400\nb,-inf\n", "infinite", 2, [float("inf"), float("-inf")]),
     (b'id,x\na,"1,234"\nb,"2,345"\n', "thousands", 2, ["1,234", "2,345"]),
@@ -127,6 +129,12 @@ def test_changes_and_near_misses_are_reported(content, kind, count, cells):
     preview = preview_table("a.csv", content)
     assert preview.frame["x"].to_list() == cells
     assert [(found.kind, found.count) for found in preview.findings] == [(kind, count)]
+
+
+def test_a_word_for_a_missing_date_hides_neither_the_question_of_the_day_nor_its_answer():
+    content = b"id,x\na,NA\nb,3/4/2015\n"
+    assert [found.kind for found in preview_table("a.csv", content).findings] == ["ambiguous_date", "kept_word"]
+    assert kinds("a.csv", content, Options(day_first=True))["x"] == [None, date(2015, 4, 3)]
 
 
 def test_a_near_miss_names_the_row():
