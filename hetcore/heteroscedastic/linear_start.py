@@ -45,14 +45,17 @@ class LinearStart(Stored):
 
     Attributes
     ----------
+    columns : (u,) int64
+        Those that vary; others would change nothing but the last bit.
     projection : Projection
-        From columns to z (m,).
+        From these columns to z (m,).
     slopes : (m + 1,) float64
         The last one is of the constant column.
     ends : (2,) float64
         Between which what the line adds to f is held.
     """
 
+    columns: NDArray[np.int64] = array("d", np.int64, low=0)
     projection: Projection = part(Projection, "d")
     slopes: NDArray[np.float64] = array("c")
     ends: NDArray[np.float64] = array("e")
@@ -74,6 +77,10 @@ class LinearStart(Stored):
             Rows of each of the M members.
         n_jobs : int
         """
+        columns = np.flatnonzero(Projection.fit(X, n_jobs=n_jobs).factor)
+        if not columns.size:
+            return None
+        X = _some(X, columns)
         projection = Projection.fit(X, most=MOST_COLUMNS, rank=COMPONENTS, n_jobs=n_jobs)
         # components are of the columns alone
         projection = projection if projection.projected else projection.with_scores(X, n_jobs)
@@ -91,16 +98,17 @@ class LinearStart(Stored):
         each = np.stack([line[best] for line in lines], axis=1)
         more = BEYOND * np.ptp(missed)
         ends = np.array([missed.min() - more, missed.max() + more])
-        return cls(projection, each.mean(axis=1), ends), np.ascontiguousarray(_added(Z, each, ends).T)
+        return cls(columns, projection, each.mean(axis=1), ends), np.ascontiguousarray(_added(Z, each, ends).T)
 
     def predict(self, X: NDArray) -> NDArray[np.float64]:
         """Return what the line adds to f at rows of X (n, d), (n, 1)."""
-        return _added(self.projection(X), self.slopes[:, None], self.ends)
+        return _added(self.projection(_some(X, self.columns)), self.slopes[:, None], self.ends)
 
     def _fault(self, sizes: dict[str, int]) -> str:
         projection = self.projection
         width = projection.components.shape[1] if projection.projected else projection.width
         fits = width + 1 == self.slopes.size and self.ends.size == 2 and self.ends[0] <= self.ends[1]
+        fits = fits and (np.diff(self.columns) > 0).all()
         return "" if fits else "The line of the model file is not one of its columns"
 
 
@@ -108,7 +116,7 @@ class LinearStart(Stored):
 class LineForest(Stored):
     """A line, trees of what it leaves, and the share of both in the labels."""
 
-    start: LinearStart = part(LinearStart, "d")
+    start: LinearStart = part(LinearStart)
     trees: Forest = part(Forest, "d")
     share: float = value(Interval(0, 1, "(]"), make=float)
 
@@ -117,7 +125,13 @@ class LineForest(Stored):
         return self.start.predict(X) + self.trees.predict(binned)
 
     def _fault(self, sizes: dict[str, int]) -> str:
-        return "" if self.trees.n_outputs == 1 else "The forest of the model file that starts from a line has classes"
+        fits = self.trees.n_outputs == 1 and self.start.columns[-1] < sizes["d"]
+        return "" if fits else "The forest of the model file that starts from a line has classes, or other columns"
+
+
+def _some(X: NDArray, columns: NDArray[np.int64]) -> NDArray:
+    # in one order: sums of another one are other in the last bit
+    return np.ascontiguousarray(X if columns.size == X.shape[1] else X[:, columns])
 
 
 def _added(Z: NDArray, slopes: NDArray[np.float64], ends: NDArray[np.float64]) -> NDArray[np.float64]:

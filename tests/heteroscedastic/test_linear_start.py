@@ -77,6 +77,8 @@ def test_events_and_files_have_the_line(given):
         lambda meta, arrays: arrays.update({"line:start:slopes": arrays["line:start:slopes"][:-1]}),
         lambda meta, arrays: arrays.update({"line:start:ends": arrays["line:start:ends"][::-1].copy()}),
         lambda meta, arrays: arrays.update({"line:start:ends": np.zeros(3)}),
+        lambda meta, arrays: arrays.update({"line:start:columns": arrays["line:start:columns"] + 1}),
+        lambda meta, arrays: arrays.update({"line:start:columns": arrays["line:start:columns"][::-1].copy()}),
         lambda meta, arrays: meta["model"]["line"].update(share=1.5),
         lambda meta, arrays: meta["model"]["line"].update(share=0.0),
     ],
@@ -103,4 +105,8 @@ def test_of_very_many_columns_components_are_taken():
     missed = wide[:, 0] - 2.0 * wide[:, -1]
     line, added = LinearStart.fit(wide, missed, np.ones(90), seen_by_members(90), 1)
     assert line.projection.components.shape == (wide.shape[1], line.slopes.size - 1)
+    # a column that does not vary changes no bit
+    more = np.column_stack([wide[:, :1], np.full(90, np.nan), wide[:, 1:], np.ones(90)]).astype(np.float32)
+    again, _ = LinearStart.fit(more, missed, np.ones(90), seen_by_members(90), 1)
+    assert_array_equal(again.predict(more), line.predict(wide))
     assert np.abs(added - missed).max() < 0.05

@@ -66,7 +66,7 @@ def settings(
     own = {"GB": (), "RGB": ("rf1",), "MGB": tuple(features)}
     numbers = data.target_kind == "regression"
     names = {label: f"{label}Regressor" if numbers else "MGBClassifier" for label in LABELS}
-    made, plain = {}, hc.GBRegressor._get_param_names()
+    made, plain = {}, hc.GBRegressor().get_params()
     for label, name in names.items():
         taken = getattr(hc, name)._get_param_names()
         # Only what the method takes: a plain one has no features of neighbours, nor ways to sum them up.
