@@ -28,7 +28,7 @@ def test_the_share_stays_within_its_bounds(squares, variance, share):
     assert kept_share(np.array(squares), np.array(variance)) == share
 
 
-@pytest.mark.parametrize(("start", "most"), [("constant", 0.02), ("linear", 0.03)])
+@pytest.mark.parametrize(("start", "most"), [pytest.param("constant", 0.02, marks=pytest.mark.slow), ("linear", 0.03)])
 def test_intervals_of_labels_without_noise_are_not_those_of_a_single_member(start, most):
     """Much of what a model errs here is its members' own; by their |z| alone, 90% intervals hold 92.9%.
 

@@ -19,6 +19,7 @@ def error(model, data, y):
     return float((model.predict(data) != data.y)[hidden].mean())
 
 
+@pytest.mark.slow
 def test_both_modalities_beat_either_alone_by_a_wide_margin():
     data, y, _ = halves(1500)
     params, learners = {"n_iterations": 10, "epochs": 10, "min_samples_leaf": 5}, {"table": "tree", "image": "network"}
@@ -29,6 +30,7 @@ def test_both_modalities_beat_either_alone_by_a_wide_margin():
         assert both < 0.25 and alone > 0.4 and alone > both + 0.2
 
 
+@pytest.mark.slow
 def test_a_sum_of_modalities_cannot_tell_whether_the_halves_differ():
     data, y, _ = halves(1000, rule="xor")
     model = hc.TwoWeakLearnerClassifier(n_iterations=6, epochs=5).fit(data, y)

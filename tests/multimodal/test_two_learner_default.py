@@ -172,6 +172,7 @@ def test_part_weights_have_the_least_log_loss(seed):
     assert value(found) <= grid + 1e-8 and found[1] < 0.2 * found[0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 def test_a_modality_of_noise_costs_nothing(seed):
     data = two_tables(n=900, seed=seed, second=0.0)
@@ -186,6 +187,7 @@ def test_a_modality_of_noise_costs_nothing(seed):
     assert worse.mean() < 2 * worse.std() / np.sqrt(worse.size) + 0.005
 
 
+@pytest.mark.slow
 def test_both_are_better_than_either():
     data = two_tables(n=900)
     y, hidden = split(data)
