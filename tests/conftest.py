@@ -115,7 +115,7 @@ def pytest_collection_finish() -> None:
 
 
 # The same examples each time, and no example fails for being slow; `--hypothesis-profile=many` looks for new ones.
-hypothesis.settings.register_profile("repeatable", max_examples=30, derandomize=True, deadline=None, database=None)
+hypothesis.settings.register_profile("repeatable", max_examples=20, derandomize=True, deadline=None, database=None)
 hypothesis.settings.register_profile("many", max_examples=2_000, deadline=None)
 hypothesis.settings.load_profile("repeatable")
 

@@ -19,7 +19,7 @@ from hetcore.model_files import dumps, load
 from tests.consensus.test_consensus import TASKS, scores
 
 SLOW = [HealthCheck.too_slow, HealthCheck.data_too_large]
-MANY = settings(max_examples=60, deadline=None, suppress_health_check=SLOW)
+MANY = settings(max_examples=40, deadline=None, suppress_health_check=SLOW)
 SOME = settings(max_examples=40, deadline=None, suppress_health_check=SLOW)
 NAMES = ["a", "b", "c"]
 

@@ -110,7 +110,7 @@ def _csv(header, rows):
 
 
 @pytest.mark.slow
-@settings(max_examples=60, deadline=None, derandomize=True)
+@settings(max_examples=40, deadline=None, derandomize=True)
 @given(st.lists(st.tuples(few, numbers), min_size=1, max_size=12))
 def test_every_row_of_any_table_is_used_or_reported(rows):
     try:
@@ -127,7 +127,7 @@ def test_every_row_of_any_table_is_used_or_reported(rows):
 
 
 @pytest.mark.slow
-@settings(max_examples=60, deadline=None, derandomize=True)
+@settings(max_examples=40, deadline=None, derandomize=True)
 @given(st.lists(st.tuples(few, few, numbers.filter(lambda weight: weight != "1e400")), min_size=1, max_size=12))
 def test_every_edge_of_any_graph_is_used_or_reported(rows):
     preview = uploads.preview_graph("g.csv", _csv(["source", "target", "weight"], rows))
