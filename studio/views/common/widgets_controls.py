@@ -43,19 +43,6 @@ PAGE, EARLIER, AT = "page of controls", "addresses before", "address written at"
 SETTLED = 2.0
 """Seconds after which the browser has taken over an address that was written: another one then is not a late word."""
 MOST_ADDRESSES = 100
-REACHED = """
-// Who opens it by the keyboard is at the link at once: in the page's order it comes behind everything else.
-function reach(node, tries) {
-  const field = node.closest("[data-testid='stPopoverBody']")?.querySelector("[data-testid='stCode']");
-  if (field) field.focus({ preventScroll: true });
-  else if (tries) setTimeout(() => reach(node, tries - 1), 100);  // the field is loaded when it is first needed
-}
-export default function ({ parentElement }) {
-  if (parentElement.dataset.reached) return;
-  parentElement.dataset.reached = "once";
-  reach(parentElement, 30);
-}
-"""
 
 
 def follow(page: str) -> None:
@@ -356,16 +343,10 @@ def share() -> None:
         # The address is made from the state, for the browser's own may be a run behind.
         base = (st.context.url or "").partition("?")[0]
         st.code(state.address(base, address_values(), session.states()), language=None, wrap_lines=True)
-        _reached()(key="share reached", height=1)
         if st.session_state.get(NAMES):
             presenter_link(base, address_values())
         if st.session_state.get("uploaded") is not None:
             st.caption("The link opens your uploaded data for you; anybody else needs the files.")
-
-
-def _reached() -> Any:
-    html = "<span></span>"
-    return st.components.v2.component("hetcore_reached", html=html, js=REACHED, isolate_styles=False)
 
 
 def go_back(controls: Mapping[str, Any], operations: Sequence[Mapping[str, Any]]) -> None:

@@ -21,22 +21,11 @@ function close(sidebar) {
   const button = sidebar.querySelector("[data-testid='stSidebarCollapseButton'] button");
   if (button && sidebar.dataset.collapsed === "false") button.click();
 }
-// What starts a training, and where one is after it: Home's leads to another page, and the last undo is gone.
-const starts = [["train", "train"], ["stepwise", "stepwise"], ["train_home", "train"], ["undo-what-if", "train"]];
+// What starts a training, and where one is after it: Home's leads to another page.
+const starts = [["train", "train"], ["stepwise", "stepwise"], ["train_home", "train"]];
 function remember(event) {
   const pressed = starts.find(([name]) => event.target.closest(`.st-key-${name}`));
   window.studioPressed = pressed ? `st-key-${pressed[1]}` : null;
-}
-// Where undoing is gone once it is pressed, and no training follows that would say where one is.
-function afterUndo({ target }) {
-  const pressed = target.closest(".st-key-undo-what-if button");
-  if (pressed) focusTrain(pressed, 60);
-}
-function focusTrain(pressed, tries) {
-  if (pressed.isConnected && tries) setTimeout(() => focusTrain(pressed, tries - 1), 100);
-  else if (document.activeElement === document.body) {
-    document.querySelector(".st-key-train button")?.focus({ preventScroll: true });
-  }
 }
 const RUNS = ["run", "before", "labels"];  // what a training that ended, or began, changes beside a control
 // What two addresses say otherwise, but for how one looks at what there is.
@@ -74,8 +63,6 @@ window.studioSteps ??= watchSteps();
 export default function (component) {
   document.removeEventListener("focusin", remember);
   document.addEventListener("focusin", remember);
-  document.removeEventListener("click", afterUndo);
-  document.addEventListener("click", afterUndo);
   const sidebar = component.parentElement.closest("[data-testid='stSidebar']");
   if (!sidebar || sidebar.dataset.closes) return;
   sidebar.dataset.closes = "on a phone";
