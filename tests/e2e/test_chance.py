@@ -69,7 +69,7 @@ def side_by_side(page: Page) -> None:
         page.get_by_role("button", name="Pin this scenario").click()
         expect(page.get_by_role("combobox", name="B", exact=True)).to_have_count(pinned - 1)
         moved(page, "λ1", "End" if pinned == 1 else "Home")
-    now = "shown now: λ1 0.0, λ0 0.3, trained on 5% of the labels"
+    now = "shown now: λ1 0, λ0 0.3, trained on 5% of the labels"
     choose(page, page.get_by_role("combobox", name="B", exact=True), now)
     expect(page.get_by_text("A → B: λ1 0.1 → 0:")).to_be_visible()
     for letter in "AB":
