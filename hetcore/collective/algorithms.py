@@ -47,6 +47,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hetcore.binning import BinMapper
+from hetcore.collective.base_model import Mix
 from hetcore.collective.inference import Inference, net_of
 from hetcore.collective.stages import Grower, Stack, Table, relational_columns
 from hetcore.data import Graph
@@ -151,9 +152,9 @@ class _Letter:
         return {"train": self.trained}
 
     @property
-    def predictor(self) -> tuple[Stack, Forest]:
+    def predictor(self) -> tuple[Stack, Mix]:
         """Trees of the stages, and what stands before them."""
-        return self.stack, Forest.constant(np.array([self.start]))
+        return self.stack, Mix(Forest.constant(np.array([self.start])), None, None)
 
     def _grow(self, own: NDArray, before: NDArray) -> None:
         """Add a tree on own and relational columns for what `before` leaves; `own` is Rf4."""

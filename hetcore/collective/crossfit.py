@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hetcore.binning import BinMapper
-from hetcore.collective.base_model import BaseModel
+from hetcore.collective.base_model import BaseModel, Columns, Mix
 from hetcore.collective.events import alike
 from hetcore.collective.inference import Inference, net_of, unlinked
 from hetcore.collective.neighbor_columns import Hops
@@ -64,7 +64,7 @@ class CrossFitted:
         self,
         problem: Problem,
         graphs: dict[str, Graph],
-        own: tuple[StaticColumns, NDArray[np.uint8]],
+        own: tuple[StaticColumns, NDArray[np.float32], NDArray[np.uint8]],
         params: dict[str, Any],
     ) -> None:
         self.problem, self.graphs, self.params, self.stage = problem, graphs, params, 0
@@ -80,8 +80,10 @@ class CrossFitted:
         # from 1: 0 is the view that hides nothing
         self.fold = 1 + self.rng_folds.permutation(self.labelled.size) % n_folds
         self.views = [self._inference(k) for k in range(n_folds + 1)]
-        self.columns, self.own = own
-        self.label_bins = self._label_bins()
+        self.columns, values, self.own = own
+        self.label_bins, labels = self._label_bins()
+        # values are of the lines of F_0 alone
+        self.values = (values, labels) if params["linear"] else None
         d = self.own.shape[0] + self.columns.label_mapper.n_bins.size
         self.n_bins = np.concatenate([self.columns.mapper.n_bins, self.columns.label_mapper.n_bins])
         self.stacks = [Stack(d, problem.scale.n_outputs) for _ in self.views]
@@ -104,8 +106,10 @@ class CrossFitted:
     def _centred(self, target: NDArray) -> NDArray[np.float64]:
         return target - self.problem.scale.mean if self.problem.scale.is_classifier else target
 
-    def _label_bins(self) -> list[NDArray[np.uint8]]:
-        """Return each view's columns of known labels (L, n), in bins of what rows see whose label is hidden."""
+    def _label_bins(self) -> tuple[list[NDArray[np.uint8]], list[NDArray[np.float32]]]:
+        """Return each view's columns of known labels (L, n), in bins of what rows see whose label is hidden, and as
+        they are, (n, L).
+        """
         targets = np.zeros_like(self.problem.target)
         targets[self.labelled] = self._centred(self.target)
         values, hidden, hops = [], [], Hops(self.net, self.problem.data.n)
@@ -116,7 +120,14 @@ class CrossFitted:
             # bins of what a row sees whose label is hidden, for that is what new instances see
             hidden.append(values[-1][self.labelled[self.fold == k]])
         self.columns.label_mapper = BinMapper(bins_of(self.problem.scale)).fit(np.concatenate(hidden))
-        return [self.columns.label_mapper.transform(each) for each in values]
+        return [self.columns.label_mapper.transform(each) for each in values], values
+
+    def _values(self, k: int) -> NDArray[np.float32] | None:
+        """Return the static columns of view k, (n, d), that lines see; None where there is none."""
+        if self.values is None:
+            return None
+        own, labels = self.values
+        return np.hstack([own, labels[k]])
 
     def bins(self, k: int) -> NDArray[np.uint8]:
         """Return the static columns of view k, (d, n)."""
@@ -138,22 +149,21 @@ class CrossFitted:
         return self.views[0]
 
     @property
-    def alone(self) -> Forest | None:
-        """Trees of own columns for instances without a neighbour, where hardly a label is of one; else None."""
-        several, groups = self.base.weights.size > 1, self.columns.groups(self.net.indptr.shape[0])
+    def alone(self) -> Mix | None:
+        """Own columns' part of F_0 for instances without a neighbour, where hardly a label is of one; else None."""
+        several, groups = self.several, self.columns.groups(self.net.indptr.shape[0])
         own = groups[0].size == self.columns.n_own(self.net.indptr.shape[0])
         seen = unlinked(self.net)[self.labelled].sum() >= SEEN_UNLINKED
         return self.base.first if self.features and several and own and not seen else None
 
     def _predict_unlinked(self) -> None:
         """Give the unlabelled without a neighbour, in whose place nobody was trained, what own columns say alone."""
-        rows = np.flatnonzero(unlinked(self.net) & ~self.problem.labelled)
-        if rows.size and (alone := self.alone) is not None:
-            self.asked.scores[rows] = self.problem.scale.prior + alone.predict(self.bins(0), rows)
+        rows, scores = self.lone
+        self.asked.scores[rows] = scores
 
     @property
-    def predictor(self) -> tuple[Stack, Forest]:
-        """The means over the views: trees of the stages, and of F_0."""
+    def predictor(self) -> tuple[Stack, Mix]:
+        """The means over the views: trees of the stages, and F_0."""
         return Stack.average(self.stacks), self.base.average()
 
     def scores(self) -> dict[str, NDArray[np.float64]]:
@@ -171,22 +181,29 @@ class CrossFitted:
         loss = float(self.problem.scale.loss.value(self.out_of_fold, self.target).mean())
         self._choose(loss)
 
-    def _training_columns(self) -> NDArray[np.uint8]:
-        """Return the static columns (d, m) of the labelled rows, each as the view that hides its label has them."""
+    def _training_columns(self) -> Columns:
+        """Return the static columns of the labelled rows, each as the view that hides its label has them."""
+        d = self.own.shape[0]
         # contiguous once, or every tree would copy it
-        own = np.ascontiguousarray(self.bins(0)[:, self.labelled])
+        binned = np.ascontiguousarray(self.bins(0)[:, self.labelled])
+        values = None if self.values is None else self._values(0)[self.labelled]
         for k in range(1, len(self.views)):
-            own[self.own.shape[0] :, self.fold == k] = self.label_bins[k][:, self.labelled[self.fold == k]]
-        return own
+            hidden = self.labelled[self.fold == k]
+            binned[d:, self.fold == k] = self.label_bins[k][:, hidden]
+            if values is not None:
+                values[self.fold == k, d:] = self.values[1][k][hidden]
+        return Columns(values, binned, self.n_bins)
 
     def _first(self) -> None:
         """F_0."""
         # the same table for all views: columns of labels are each row's own hidden ones
-        self.binned = self._training_columns()
+        table = self._training_columns()
+        self.binned = table.binned
         self.base = BaseModel(self._grower, self.params, self.fold, self._alike)
         groups = self.columns.groups(self.net.indptr.shape[0])
         groups = groups if self.params["mix"] else groups[-1:]
-        self.base.fit(self.binned, self.n_bins, self.target, self.problem.scale, groups)
+        self.several = len(groups) > 1
+        self.base.fit(table, self.target, self.problem.scale, groups)
         self.trained, self.static = self.base.scores, groups[-1]
         if self.base.is_first_alone and groups[0].size == self.columns.n_own(self.net.indptr.shape[0]):
             # neighbours are not worth it: from here on all is GB's, bit for bit
@@ -196,6 +213,8 @@ class CrossFitted:
         for k, view in enumerate(self.distinct):
             # in place: the view's state is what the kernels work on
             view.scores[:] = self._base_scores(k)
+        self.lone = self._lone_scores()
+        self.values = None  # nobody else asks for them, and they are four times as large as bins
         self._share_scores()
         self._send_residuals()
         # sweeps begin from F_0 in each stage
@@ -208,15 +227,22 @@ class CrossFitted:
 
     def _base_scores(self, k: int) -> NDArray[np.float64]:
         """Return F_0 (n, K) in view k: where a label is known by trees that did not see it, else by the view's own."""
-        bins, n = self.bins(k), self.problem.data.n
+        values, bins, n = self._values(k), self.bins(k), self.problem.data.n
         by = np.full(n, k)
         by[self.labelled] = self.fold
         scores = np.empty((n, self.problem.scale.n_outputs))
         for q in np.unique(by):
             # an unlabelled row was seen by no view's trees, and takes the mean of all
-            forest = self.base.average() if q == 0 else self.base.forests[q]
-            scores[by == q] = self.problem.scale.prior + forest.predict(bins, np.flatnonzero(by == q))
+            mix = self.base.average() if q == 0 else self.base.mixes[q]
+            scores[by == q] = self.problem.scale.prior + mix.predict(values, bins, np.flatnonzero(by == q))
         return scores
+
+    def _lone_scores(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """Return the unlabelled without a neighbour, in whose place nobody was trained, and their scores."""
+        rows = np.flatnonzero(unlinked(self.net) & ~self.problem.labelled)
+        if not rows.size or (alone := self.alone) is None:
+            return rows[:0], np.empty((0, self.problem.scale.n_outputs))
+        return rows, self.problem.scale.prior + alone.predict(self._values(0), self.bins(0), rows)
 
     def _further(self) -> None:
         """A stage after F_0."""

@@ -191,10 +191,10 @@ class Collective(BoostedEstimator):
         # the training graph of Algorithm 3 has known instances alone, so bins come of them
         learned_from = problem.labelled if params["as_printed"] else slice(None)
         most = MISSING_BIN if params["as_printed"] else bins_of(problem.scale)
-        self._columns, bins = StaticColumns.fitted(problem.data, net, *hops, learned_from, max_bins=most)
+        self._columns, values, bins = StaticColumns.fitted(problem.data, net, *hops, learned_from, max_bins=most)
         if params["as_printed"]:
             return self._printed(problem, links, (bins, self._columns.mapper.n_bins), params)
-        return CrossFitted(problem, links, (self._columns, bins), params)
+        return CrossFitted(problem, links, (self._columns, values, bins), params)
 
     def _hops(self, params: dict[str, Any]) -> tuple[int, int]:
         """Return how far neighbours' features and their known labels are seen."""

@@ -23,7 +23,8 @@ Departures of the default (`hetcore.collective.crossfit`)
 --------------------------------------------------------------
 - F_0 is a boosted model of own columns, the neighbours' features and the neighbours' known labels, at up to two links
   (`hops`); of RGB: of own columns and Rf1. It is a convex mix of models that see less and more of that (`mix`), each of
-  as many trees as give the lowest out-of-fold loss, which chooses the weights too. Unless the mix errs less than own
+  as many trees as give the lowest out-of-fold loss, and of ridge regressions (`linear`); the same loss chooses the
+  weights. Unless the mix errs less than own
   columns alone by more than two standard errors (one where their residuals are alike along links), the whole model is
   GB, bit for bit: the stages see no neighbour either.
   A further stage is several small shrunken trees. Leaves are means: the RMSE asks for them.
@@ -113,6 +114,11 @@ class _Stages(Declared):
         Interval(0, 1, "(]").or_none(),
         "Share of the columns that a tree sees; None is half of them, all from 5,000 labels on and as printed. Of more "
         "than five classes at most 40, or twice the root of all.",
+    )
+    linear: bool = param(
+        True,
+        Flag(),
+        "Whether F_0 mixes ridge regression of own columns, and of all that it sees, with the trees; never as printed.",
     )
     folds: int = param(5, Whole(2), "Folds K in which labels are hidden; none as printed.")
     select_stages: bool = param(

@@ -52,23 +52,30 @@ def mixing_weights(scores: NDArray[np.float64], target: NDArray[np.float64], sca
 
 
 def guarded_weights(
-    scores: NDArray[np.float64], target: NDArray[np.float64], scale: Scale, alike: Callable[[], bool]
-) -> NDArray[np.float64]:
-    """Return the weights of the mix; the first model alone unless the mix clearly errs less than it does.
+    scores: NDArray[np.float64],
+    target: NDArray[np.float64],
+    scale: Scale,
+    alike: Callable[[NDArray], bool],
+    n_first: int = 1,
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the weights of the mix (c,), of the first models alone unless it clearly errs less than their own mix.
 
-    Clearly is by two standard errors of the paired differences of the rows' losses, and by one where `alike` says that
-    the first model's residuals are alike along links, which speaks for the mix too (the "one standard error rule":
-    Breiman et al. 1984, section 3.4.3). It is asked only where that decides. The rest as in `mixing_weights`.
+    Clearly is by two standard errors of the paired differences of the rows' losses, and by one where `alike` says of
+    the scores (m, K) of the first models' mix that their residuals are alike along links, which speaks for the others
+    too (the "one standard error rule": Breiman et al. 1984, section 3.4.3). It is asked only where that decides. The
+    weights of the first models' own mix (n_first,) are returned too; the rest as in `mixing_weights`.
     """
-    weights = mixing_weights(scores, target, scale)
-    alone = scale.loss.value(scores[0], target)
-    gain = (alone - scale.loss.value(np.tensordot(weights, scores, 1), target)).reshape(len(target))
+    alone = mixing_weights(scores[:n_first], target, scale)
+    if n_first == len(scores):
+        return alone, alone
+    weights, first = mixing_weights(scores, target, scale), np.tensordot(alone, scores[:n_first], 1)
+    gain = scale.loss.value(first, target) - scale.loss.value(np.tensordot(weights, scores, 1), target)
+    gain = gain.reshape(len(target))
     # paired, row by row: what both models miss alike does not count as a difference
     error = gain.std() / np.sqrt(gain.size)
-    if gain.mean() > SURER * error or (gain.mean() > SURE * error and alike()):
-        return weights
-    # the first model alone
-    return np.eye(len(weights))[0]
+    if not (gain.mean() > SURER * error or (gain.mean() > SURE * error and alike(first))):
+        weights = np.concatenate([alone, np.zeros(len(scores) - n_first)])
+    return weights, alone
 
 
 def _value(weights: NDArray, scores: NDArray, target: NDArray, scale: Scale) -> float:

@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 
 from hetcore.checks import finite
 from hetcore.collective.algorithms import SENDS, algorithm4
+from hetcore.collective.base_model import Mix
 from hetcore.collective.inference import Inference, net_of, unlinked
 from hetcore.collective.stages import Stack
 from hetcore.collective.static_columns import StaticColumns
 from hetcore.data import HetData
 from hetcore.data.identity import positions
-from hetcore.forest import Forest
 from hetcore.kernels.collective_columns import Aggregation, Net
 from hetcore.kernels.collective_sweeps import REMAINDER, Stages
 from hetcore.parameters import Domain, Flag, Interval, OneOf, Whole
@@ -104,8 +104,8 @@ class CollectiveModel(Stored):
     ----------
     scale : Scale
     columns : StaticColumns
-    base : Forest
-        Trees before the stages, over the static columns.
+    base : Mix
+        F_0, over the static columns.
     stack : Stack
     graphs : list of str
     aggregation : Aggregation
@@ -114,26 +114,26 @@ class CollectiveModel(Stored):
         The labelled instances of the fit.
     messages : (m, S K) float64
         Theirs: see `Inference`.
-    alone : Forest, optional
-        Trees over own columns, for instances without a neighbour where the fit had hardly one.
+    alone : Mix, optional
+        Own columns' part of F_0, for instances without a neighbour where the fit had hardly one.
     """
 
     _stored = {
         "columns": Part(StaticColumns, "w", at=""), "messages": Array("m s"), "scale": Part(Scale, "K"),
-        "stack": Part(Stack, "K d=w"), "base": Part(Forest, "d=w"), "graphs": Value(TEXTS), "aggregation": AGGREGATION,
-        "how": Part(InferenceParams), "ids": IDS, "alone": Part(Forest, "d=w", optional=True),
+        "stack": Part(Stack, "K d=w"), "base": Part(Mix, "d=w"), "graphs": Value(TEXTS), "aggregation": AGGREGATION,
+        "how": Part(InferenceParams), "ids": IDS, "alone": Part(Mix, "d=w", optional=True),
     }  # fmt: skip
 
     scale: Scale
     columns: StaticColumns
-    base: Forest
+    base: Mix
     stack: Stack
     graphs: list[str]
     aggregation: Aggregation
     how: InferenceParams
     ids: pl.Series
     messages: NDArray[np.float64]
-    alone: Forest | None = None
+    alone: Mix | None = None
 
     def infer(self, data: HetData, labels: HetData | None, traced: list | None = None) -> NDArray[np.float64]:
         """Return probabilities (n, K), or numbers (n, 1) in the scale's unit, each as if its own label were unknown.
@@ -161,7 +161,8 @@ class CollectiveModel(Stored):
         self, data: HetData, labels: HetData | None, traced: list | None
     ) -> tuple[NDArray[np.float64], Stages, Inference]:
         known, new, view = self._inference(data, labels)
-        stages, rows = self._stages(data, view, known), np.flatnonzero(known)
+        stages, lone = self._stages(data, view, known)
+        rows = np.flatnonzero(known)
         # with labels given, a fixed order, so that one label more does not reshuffle the sweeps
         rng, fixed = np.random.default_rng(self.how.seed), labels is not None
         if self.how.as_printed:
@@ -175,9 +176,8 @@ class CollectiveModel(Stored):
             fitted = view.state.messages[:, : self.scale.n_outputs] + self._center
         # a known instance is predicted as if its label were unknown, from its neighbours as they ended
         fitted[known] = view.staged(stages, rows)[:, -1]
-        if self.alone is not None and (lone := np.flatnonzero(unlinked(view.net))).size:
-            bins = np.ascontiguousarray(stages.bins[lone].T)
-            fitted[lone] = self.scale.fitted(self.scale.prior + self.alone.predict(bins))
+        if lone is not None:
+            fitted[unlinked(view.net)] = lone
         return fitted, stages, view
 
     def _default(
@@ -200,14 +200,21 @@ class CollectiveModel(Stored):
             settings = {"damping": self.how.damping, "traced": traced, "fixed_order": fixed}
             view.infer(stages, rng, self.how.sweeps, self.how.tol, **settings)
 
-    def _stages(self, data: HetData, view: Inference, known: NDArray[np.bool_]) -> Stages:
-        """Return the stages over the columns of `data`, from F_0 on."""
+    def _stages(
+        self, data: HetData, view: Inference, known: NDArray[np.bool_]
+    ) -> tuple[Stages, NDArray[np.float64] | None]:
+        """Return the stages over the columns of `data`, from F_0 on, and what own columns alone say of instances
+        without a neighbour, where they do.
+        """
         # messages of stage 0 are the targets
         targets = view.state.messages[:, : self.scale.n_outputs]
-        bins = self.columns.bins(data, view.net, targets, known)
-        prior = self.scale.prior + self.base.predict(bins)
+        values, bins = self.columns.table(data, view.net, targets, known)
+        prior, lone = self.scale.prior + self.base.predict(values, bins), None
+        if self.alone is not None:
+            rows = np.flatnonzero(unlinked(view.net))
+            lone = self.scale.fitted(self.scale.prior + self.alone.predict(values, bins, rows))
         sends = SENDS[self.how.estimate] if self.how.residuals else REMAINDER
-        return self.stack.ready(np.ascontiguousarray(bins.T), self.scale, prior, sends)
+        return self.stack.ready(np.ascontiguousarray(bins.T), self.scale, prior, sends), lone
 
     @property
     def _center(self) -> NDArray[np.float64]:

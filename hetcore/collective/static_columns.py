@@ -58,8 +58,10 @@ class StaticColumns(Stored):
         rows: NDArray | slice = slice(None),
         *,
         max_bins: int = MISSING_BIN,
-    ) -> tuple[StaticColumns, NDArray[np.uint8]]:
-        """Learn encoders, and bins from `rows`; return own and feature columns (d, n) of the same data too."""
+    ) -> tuple[StaticColumns, NDArray[np.float32], NDArray[np.uint8]]:
+        """Learn encoders, and bins from `rows`; return own and feature columns of the same data, values (n, d) and
+        bins (d, n), too.
+        """
         # one encoder a source, learned from all its records, labelled or not
         recorded = {name: source for name, source in data.sources.items() if source.n_rows}
         encoders = {name: SourceEncoder().fit(source) for name, source in recorded.items()}
@@ -74,7 +76,7 @@ class StaticColumns(Stored):
         )
         values = columns._with_features(own, Hops(net, data.n))
         columns.mapper = BinMapper(max_bins).fit(values[rows])
-        return columns, columns.mapper.transform(values)
+        return columns, values, columns.mapper.transform(values)
 
     def label_columns(self, hops: Hops, targets: NDArray, known: NDArray[np.bool_]) -> NDArray[np.float32]:
         """Return the columns of known labels (n, L): see `Hops.label_columns`."""
@@ -96,8 +98,10 @@ class StaticColumns(Stored):
         """Return the number of columns of neighbours' features."""
         return n_graphs * (self.feature_hops * self.reduction.width + 1) if self.feature_hops else 0
 
-    def bins(self, data: HetData, net: Net, targets: NDArray, known: NDArray[np.bool_]) -> NDArray[np.uint8]:
-        """Return all columns (d + L, n) of some data, which may lack sources.
+    def table(
+        self, data: HetData, net: Net, targets: NDArray, known: NDArray[np.bool_]
+    ) -> tuple[NDArray[np.float32], NDArray[np.uint8]]:
+        """Return all columns of some data, which may lack sources: values (n, d + L) and bins (d + L, n).
 
         Parameters
         ----------
@@ -109,8 +113,9 @@ class StaticColumns(Stored):
         """
         hops = Hops(net, data.n)
         own = self._with_features(side_by_side(data, self.encoders), hops)
-        labels = self.label_mapper.transform(self.label_columns(hops, targets, known))
-        return np.concatenate([self.mapper.transform(own), labels])
+        labels = self.label_columns(hops, targets, known)
+        bins = np.concatenate([self.mapper.transform(own), self.label_mapper.transform(labels)])
+        return np.hstack([own, labels]), bins
 
     def _with_features(self, own: NDArray[np.float32], hops: Hops) -> NDArray[np.float32]:
         if not self.feature_hops:

@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 
 from hetcore.consensus.outputs import Outputs
 from hetcore.consensus.table_views import View
+from hetcore.consensus.weights import weights_from_losses
 from hetcore.kernels.threads import run_each
 from hetcore.numerics import cache_blocks
-from hetcore.weights import weights_from_losses
 
 __all__ = [
     "FIRM", "SHARPNESS", "consensus", "deal", "explained", "fitted_mix", "losses_of_each", "sharpness_for",
@@ -33,7 +33,7 @@ def weights_of(losses: NDArray, rule: str, sharpness: float) -> NDArray[np.float
     losses : (v,) float64
         Over the prior's loss.
     rule : str
-        As `hetcore.weights.weights_from_losses` takes it.
+        As `hetcore.consensus.weights.weights_from_losses` takes it.
     sharpness : float
         Above 0; 1 is the paper's rule.
     """

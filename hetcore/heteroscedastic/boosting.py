@@ -12,7 +12,7 @@ r"""The rounds of heteroscedastic boosting: label forests and a deviation forest
 
 There are two label forests (`blend`): one of the first folds, whose rows all count alike (plain boosting, to the last
 bit), and one of the second folds, whose rows count by w. The share of each is `mixed_share`. The
-deviation is of the second folds. Of numbers a third one, of folds of its own, starts from a line (`linear_start`); its
+deviation is of the second folds. Of numbers a third one, of folds of its own, starts from a line (`linear_model`); its
 share is `likeliest_share`.
 
 Line 6 is what makes sigma honest: residuals of rows that a model was trained on are too small, and the deviation would
@@ -41,9 +41,9 @@ from hetcore.heteroscedastic.forest_ensemble import (
     mixed_share,
     set_leaves,
 )
-from hetcore.heteroscedastic.linear_start import LinearStart
 from hetcore.heteroscedastic.objectives import Labels, Link, Numbers, Pair
 from hetcore.kernels.threads import n_threads, run_each
+from hetcore.linear_model import LinearModel, predicted_by_each
 from hetcore.trees import BinMapper, TreeParams
 
 __all__ = ["Z90", "Rounds"]
@@ -120,18 +120,17 @@ class Rounds:
         sloped = self.n_members > 1 and p.get("start", "constant") == "linear"
         self.line = self._start_line(given, streams[3]) if sloped else None
 
-    def _start_line(self, given: tuple[int | None, float], stream: np.random.Generator) -> LinearStart | None:
+    def _start_line(self, given: tuple[int | None, float], stream: np.random.Generator) -> LinearModel | None:
         """Let one more label forest start from a line, if it comes closer to left-out rows than the constant."""
         train = self.train
         folds = CVFolds.of(train.weights.size, None, self.n_members, self.rng)
-        found = LinearStart.fit(
-            train.X, train.base.y - self.first, train.weights, folds.rows, self.rules["l2"].n_jobs
-        )
-        if found is None:
+        n_jobs = self.rules["l2"].n_jobs
+        lines = LinearModel.fit(train.X, (train.base.y - self.first)[:, None], folds.rows, train.weights, n_jobs)
+        if lines is None:
             return None
-        line, added = found
+        line = LinearModel.mean(lines)
         ensemble = ForestEnsemble.start(self.first, folds, *given, 0.0)
-        ensemble.scores += added[:, :, None]
+        ensemble.scores += predicted_by_each(lines, train.X, n_jobs)
         ensemble.rng = stream
         if self.held_out is not None:
             ensemble.validation += line.predict(self.held_out.X)

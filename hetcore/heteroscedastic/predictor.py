@@ -14,8 +14,8 @@ from hetcore.forest import Forest
 from hetcore.heteroscedastic.boosting import Rounds
 from hetcore.heteroscedastic.disagreement import MEMBERS, Members, disagreement_share
 from hetcore.heteroscedastic.forest_ensemble import Scores
-from hetcore.heteroscedastic.linear_start import LineForest
 from hetcore.heteroscedastic.objectives import Labels, Link
+from hetcore.linear_model import LineForest
 from hetcore.parameters import Domain, Interval
 from hetcore.schema import Stored, array, part, value
 from hetcore.trees import BinMapper

@@ -51,9 +51,10 @@ def test_a_mix_that_is_not_clearly_better_gives_way_to_the_first_model(scale):
     first = target + rng.normal(size=(60, K))
     near = first + 0.05 * rng.normal(size=(60, K))
     assert 0.1 < mixing_weights(np.stack([first, near]), target, scale)[1]
-    assert guarded_weights(np.stack([first, near]), target, scale, lambda: True).tolist() == [1.0, 0.0]
+    found, alone = guarded_weights(np.stack([first, near]), target, scale, lambda scores: True)
+    assert found.tolist() == [1.0, 0.0] and alone.tolist() == [1.0]
     better = np.stack([first, target + 0.2 * (first - target)])
-    found = guarded_weights(better, target, scale, lambda: pytest.fail("there was nothing to ask"))
+    found, _ = guarded_weights(better, target, scale, lambda scores: pytest.fail("there was nothing to ask"))
     np.testing.assert_array_equal(found, mixing_weights(better, target, scale))
     assert found[1] > 0.5
 
@@ -66,8 +67,24 @@ def test_a_mix_that_is_somewhat_better_counts_where_residuals_are_alike_along_li
     weights = mixing_weights(scores, target, NUMBERS)
     gain = (0.5 - 0.5 * (np.tensordot(weights, scores, 1) - target) ** 2).ravel()
     assert 1.2 < gain.mean() / (gain.std() / np.sqrt(60)) < 1.8
-    assert guarded_weights(scores, target, NUMBERS, lambda: False).tolist() == [1.0, 0.0]
-    np.testing.assert_array_equal(guarded_weights(scores, target, NUMBERS, lambda: True), weights)
+    assert guarded_weights(scores, target, NUMBERS, lambda first: False)[0].tolist() == [1.0, 0.0]
+    np.testing.assert_array_equal(guarded_weights(scores, target, NUMBERS, lambda first: True)[0], weights)
+
+
+@pytest.mark.parametrize("scale", [NUMBERS, CLASSES], ids=["numbers", "classes"])
+def test_several_first_models_give_way_together_and_are_asked_for_as_their_own_mix(scale):
+    rng = np.random.default_rng(1)
+    K = scale.n_outputs
+    target = np.eye(K)[rng.integers(0, K, 60)] if scale.is_classifier else rng.normal(size=(60, 1))
+    firsts = target + rng.normal(size=(2, 60, K))
+    near, asked = firsts.mean(axis=0) + 0.05 * rng.normal(size=(60, K)), []
+    found, alone = guarded_weights(np.stack([*firsts, near]), target, scale, lambda scores: asked.append(scores), 2)
+    np.testing.assert_array_equal(alone, mixing_weights(firsts, target, scale))
+    np.testing.assert_array_equal(found, [*alone, 0.0])
+    assert all(np.array_equal(each, np.tensordot(alone, firsts, 1)) for each in asked)
+    # with no other model there is nothing to give way to
+    found, alone = guarded_weights(firsts, target, scale, lambda scores: pytest.fail("there was nothing to ask"), 2)
+    np.testing.assert_array_equal(found, alone)
 
 
 @pytest.mark.parametrize("classes", [False, True])
@@ -170,6 +187,6 @@ def test_a_mix_is_of_own_columns_labels_and_features():
     own, near, every = model.model_.columns.groups(1)
     assert own.size < near.size < every.size == near.size + model.model_.columns._n_features(1)
     assert set(own) < set(near) < set(every) and model.became_gb_ is False
-    used = model.model_.base.to_arrays()["nodes"]
+    used = model.model_.base.trees.to_arrays()["nodes"]
     split = set(used["feature"][used["left"] >= 0].tolist())
     assert split & (set(near) - set(own)) and split & (set(every) - set(near))

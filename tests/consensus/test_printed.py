@@ -13,10 +13,10 @@ from scipy.optimize import brentq
 import hetcore as hc
 from hetcore.consensus.printed.algorithm1 import Printed
 from hetcore.consensus.printed.line_search import line_search
+from hetcore.consensus.weights import self_normalised
 from hetcore.losses import HalfSquared, Logistic
 from hetcore.targets import Problem
 from hetcore.trees import TreeParams, grow
-from hetcore.weights import self_normalised
 from tests.consensus.test_consensus import TASKS, planted
 
 LETTER = {"as_printed": True}

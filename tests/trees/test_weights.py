@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
+from hetcore.consensus.weights import RULES, self_normalised, weights_from_losses
 from hetcore.errors import ParameterError
 from hetcore.kernels.simplex import log_temperature
-from hetcore.weights import RULES, self_normalised, weights_from_losses
 from tests.naive import simplex as naive_simplex
 
 LOSSES = st.lists(st.floats(1e-3, 1e3), min_size=2, max_size=12).map(np.array)

@@ -67,6 +67,7 @@ from hetcore.consensus.printed.source_learners import (
     TableContent,
     TableLearner,
 )
+from hetcore.consensus.weights import weights_from_losses
 from hetcore.data import HetData
 from hetcore.data.encoding import SourceEncoder
 from hetcore.forest import Forest
@@ -75,7 +76,6 @@ from hetcore.round_scores import TableScores, validation_rows
 from hetcore.schema import TEXTS, Stored, array, part, parts, value
 from hetcore.targets import Problem, Scale
 from hetcore.trees import Tree
-from hetcore.weights import weights_from_losses
 
 __all__ = ["PRINTED_AUTO", "Printed", "PrintedModel", "Tempering"]
 

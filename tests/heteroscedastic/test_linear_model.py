@@ -9,7 +9,7 @@ from sklearn.linear_model import Ridge
 
 import hetcore as hc
 from hetcore.heteroscedastic.forest_ensemble import CVFolds
-from hetcore.heteroscedastic.linear_start import MOST_COLUMNS, PENALTIES, LinearStart
+from hetcore.linear_model import MOST_COLUMNS, PENALTIES, LinearModel, predicted_by_each
 from hetcore.model_files import dumps
 
 RNG = np.random.default_rng(0)
@@ -23,7 +23,8 @@ def seen_by_members(n):
 
 def test_lines_are_ridge_regressions_whose_penalty_misses_left_out_rows_the_least():
     weights, missed, seen = RNG.uniform(0.5, 2.0, 300), Y - Y.mean(), seen_by_members(300)
-    line, added = LinearStart.fit(X, missed, weights, seen, 1)
+    lines = LinearModel.fit(X, missed[:, None], seen, weights)
+    line, added = LinearModel.mean(lines), predicted_by_each(lines, X)[:, :, 0]
     Z = np.column_stack([line.projection(X), np.ones(300)])
 
     def fitted(penalty):
@@ -42,7 +43,7 @@ def test_lines_are_ridge_regressions_whose_penalty_misses_left_out_rows_the_leas
 
 def test_a_line_that_brings_left_out_rows_no_closer_is_not_taken():
     level = np.full((300, 3), 2.0, np.float32)
-    assert LinearStart.fit(level, Y - Y.mean(), np.ones(300), seen_by_members(300), 1) is None
+    assert LinearModel.fit(level, (Y - Y.mean())[:, None], seen_by_members(300)) is None
     forests = [hc.HGBMRegressor(n_iterations=10, start=start).fit(level, Y) for start in ("linear", "constant")]
     assert forests[0].model_.line is None
     assert_array_equal(*[model.predict(level) for model in forests])
@@ -103,10 +104,11 @@ def test_missing_values_count_as_the_mean_and_threads_change_no_bit():
 def test_of_very_many_columns_components_are_taken():
     wide = np.repeat(RNG.normal(size=(90, 3)), MOST_COLUMNS // 3 + 1, axis=1).astype(np.float32)
     missed = wide[:, 0] - 2.0 * wide[:, -1]
-    line, added = LinearStart.fit(wide, missed, np.ones(90), seen_by_members(90), 1)
+    lines = LinearModel.fit(wide, missed[:, None], seen_by_members(90))
+    line = LinearModel.mean(lines)
     assert line.projection.components.shape == (wide.shape[1], line.slopes.size - 1)
     # a column that does not vary changes no bit
     more = np.column_stack([wide[:, :1], np.full(90, np.nan), wide[:, 1:], np.ones(90)]).astype(np.float32)
-    again, _ = LinearStart.fit(more, missed, np.ones(90), seen_by_members(90), 1)
+    again = LinearModel.mean(LinearModel.fit(more, missed[:, None], seen_by_members(90)))
     assert_array_equal(again.predict(more), line.predict(wide))
-    assert np.abs(added - missed).max() < 0.05
+    assert np.abs(predicted_by_each(lines, wide)[:, :, 0] - missed).max() < 0.05
