@@ -141,7 +141,7 @@ class ViewBoosting(ViewConsensus):
     def _beside(self, lambda0: float, **params: Any) -> ViewBoosting:
         """Return a fit with the same folds that knows no graph, and has no views yet."""
         problem = replace(self.problem, data=self.problem.data.select(graphs=[]))
-        other = ViewBoosting(problem, self.params | {"lambda1": 0.0} | params, self.executor)
+        other = ViewBoosting(problem, self.params | {"lambda1": 0.0, "smooth_residuals": False} | params, self.executor)
         other.n_folds, other.pulled, other.labels, other.columns = self.n_folds, self.pulled, self.labels, self.columns
         other.lambda0 = lambda0
         return other

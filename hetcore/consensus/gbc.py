@@ -148,6 +148,12 @@ class _GBC(Tempering, BoostedEstimator):
         "smoothing does not help. As printed, the pull to the neighbours, of which 'auto' is 0.03.",
         Slider("λ1 · neighbours", 0.0, 3.0, 0.05),
     )
+    smooth_residuals: bool = param(
+        True,
+        Flag(),
+        "Whether numbers have added what the labels of linked instances were missed by, as far as labels left out say "
+        "that it helps. Never as printed.",
+    )
     sharpness: float | str = param(
         "auto",
         Interval(0, 100, "(]", "1 is the paper's (4.10)").or_text("auto"),

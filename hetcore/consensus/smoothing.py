@@ -6,6 +6,14 @@ The third term of the objective (4.4), minimised for the consensus itself: with 
 
 where labelled neighbours count with the score that their label stands for, and rows without a link stay as they are. A
 few sweeps solve it: each shrinks the error by lambda1 / (1 + lambda1), and ten at most are made.
+
+Linked instances may be alike in what e misses of them, rather than in their labels: readings of one animal, days of one
+street. Numbers have that added (Jia and Benson 2020, "Residual correlation in graph neural network regression"):
+
+    e(x) + rho sum_g w^_g mean of (y - e) over x's neighbours in g ,    0 for those without a label,
+
+with rho the slope of the labels' left-out residuals on what is added, at most 1, where it is above 0 by `CLEAR`
+standard errors (White 1980); else nothing is added.
 """
 
 from __future__ import annotations
@@ -21,12 +29,13 @@ from hetcore.consensus.link_sums import JoinedLinks, degrees, linked_rows, nothi
 from hetcore.consensus.neighbor_columns import walk
 from hetcore.consensus.weights import self_normalised
 
-__all__ = ["LinkBlend", "Pairs", "graph_weights", "smoothed"]
+__all__ = ["LinkBlend", "Pairs", "graph_weights", "share_of_residuals", "smoothed"]
 
 MOST_SWEEPS, CLOSE = 10, 0.01  # sweeps shrink the error to this share, or end
 GRAPH_SHARPNESS = 3.0
 SURE = 3.0  # standard errors that linked instances must be closer than others, for a graph to count
 MOST_PAIRS = 50_000
+CLEAR = 2.0  # standard errors that the slope on neighbours' residuals must be above 0
 
 
 class Pairs(NamedTuple):
@@ -127,6 +136,17 @@ def smoothed(
         near = times(blend, np.where(known.reshape(len(known), -1), working, now))
         now = np.where(linked, (scores + lambda1 * near) / (1.0 + lambda1), scores)
     return now
+
+
+def share_of_residuals(near: NDArray[np.float64], missed: NDArray[np.float64]) -> float:
+    """Return rho in [0, 1] for left-out residuals (l,), and the means of those of the neighbours (l,)."""
+    size = float(near @ near)
+    # no labelled row has a neighbour with a label
+    if not size > 0:
+        return 0.0
+    slope = float(near @ missed) / size
+    error = float(np.sqrt(np.sum((near * (missed - slope * near)) ** 2))) / size
+    return min(slope, 1.0) if slope > CLEAR * error else 0.0
 
 
 def graph_weights(pairs: Mapping[str, tuple[Pairs, Pairs]], fitted: NDArray, missed: NDArray) -> dict[str, float]:

@@ -12,9 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hetcore.consensus.executor import Executor
+from hetcore.consensus.link_sums import times
 from hetcore.consensus.neighbor_columns import KnownLabels
 from hetcore.consensus.outputs import Outputs
-from hetcore.consensus.smoothing import LinkBlend, Pairs, graph_weights, smoothed
+from hetcore.consensus.smoothing import LinkBlend, Pairs, graph_weights, share_of_residuals, smoothed
 from hetcore.consensus.view_learners import ViewState
 from hetcore.consensus.view_sum import MOST_SCORES, ViewCorrection, ViewSum, factors
 from hetcore.consensus.view_weights import (
@@ -63,6 +64,10 @@ class ViewConsensus:
         w^; 0 for a graph along which instances are not alike.
     lambda1, sharpness : float
         As given, or as chosen.
+    residual_share : float
+        How much of the neighbours' mean residual is added to e, in [0, 1]; 0 for classes.
+    missed : (n, k) float64 or None
+        Left-out residuals of the labelled rows, before that; 0 elsewhere.
     paths : dict of str to list of (float, float)
         Of each lambda that "auto" has chosen: the values tried, and the out-of-fold loss of each.
     asked_to_stop : callable
@@ -92,6 +97,7 @@ class ViewConsensus:
             self.pairs[name] = Pairs.of(links), Pairs.of(links, self.problem.labelled)
         self.graph_weights = dict.fromkeys(graphs, 0.0)
         self.lambda1 = 0.0 if params["lambda1"] == "auto" else float(params["lambda1"])
+        self.residual_share, self.missed = 0.0, None
         self.sharpness = SHARPNESS[0] if params["sharpness"] == "auto" else float(params["sharpness"])
         self.views = views
         # what views say side by side, of which each view has its own
@@ -173,12 +179,12 @@ class ViewConsensus:
         else:
             self._weigh_with_sum(covers, losses)
         self._combine()
-        before = dict(self.graph_weights), self.lambda1, dict(self.paths), self.blend
+        before = dict(self.graph_weights), self.lambda1, dict(self.paths), self.blend, self.residual_share, self.missed
         try:
             self._weigh_links()
             self._smooth()
         except StopRound:
-            self.graph_weights, self.lambda1, self.paths, self.blend = before
+            self.graph_weights, self.lambda1, self.paths, self.blend, self.residual_share, self.missed = before
             # the sweeps of many links would keep whoever waits: e is moved from E as far as in the round before
             self.smooth, self.smooth_trained = self.left_out + self.moved[0], self.trained + self.moved[1]
 
@@ -190,12 +196,17 @@ class ViewConsensus:
     def _weigh_links(self) -> None:
         """Line 6, and what line 7 needs."""
         self._weigh_graphs()
-        looks = self.params["lambda1"] == "auto" and self.n_rounds + 1 in LOOKS
+        looks, chooses = self.n_rounds + 1 in LOOKS, self.params["lambda1"] == "auto"
         # once a round, and not where nothing is smoothed: many graphs take seconds
-        useful = any(self.graph_weights.values()) and (looks or self.lambda1)
+        wanted = looks and (chooses or self._follows_residuals) or self.lambda1 or self.residual_share
+        useful = any(self.graph_weights.values()) and wanted
         self.blend = self.links.of(self.graph_weights, self._go_on) if useful else None
-        if looks:
+        if looks and chooses:
             self.choose_lambda1()
+
+    @property
+    def _follows_residuals(self) -> bool:
+        return self.params["smooth_residuals"] and not self.outputs.is_classifier
 
     def _weigh_with_sum(self, covers: NDArray, losses: NDArray) -> None:
         """Line 5: the weights of the views and of their sum."""
@@ -312,7 +323,23 @@ class ViewConsensus:
             # in one pass over the links
             both = smoothed(self.blend, both, self.lambda1, known, working, go_on=self._go_on)
             self.smooth, self.smooth_trained = both[:, : self.outputs.k], both[:, self.outputs.k :]
+        self._add_residuals()
         self.moved = self.smooth - self.left_out, self.smooth_trained - self.trained
+
+    def _add_residuals(self) -> None:
+        """Line 7 for numbers: what the neighbours' labels were missed by, as far as it tells the labels left out."""
+        if self.blend is None or not self._follows_residuals:
+            self.residual_share = 0.0
+            return
+        known = self.problem.labelled
+        self.missed = np.where(known[:, None], self.labels.codes - self.smooth, 0.0)
+        near = times(self.blend, self.missed)
+        if self.n_rounds + 1 in LOOKS:
+            self.residual_share = share_of_residuals(near[known, 0], self.missed[known, 0])
+        if self.residual_share:
+            self.smooth, self.smooth_trained = (
+                each + self.residual_share * near for each in (self.smooth, self.smooth_trained)
+            )
 
     def _raw(self, scores: NDArray) -> NDArray[np.float64]:
         # from one score of two classes to two raw ones

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from hetcore.binning import BinMapper
 from hetcore.consensus.boosting import ViewBoosting
 from hetcore.consensus.kernel_ridge import SmoothPrediction
+from hetcore.consensus.link_sums import times
 from hetcore.consensus.neighbor_columns import KnownLabels
 from hetcore.consensus.outputs import Outputs
 from hetcore.consensus.predictor import in_no_table
@@ -60,6 +61,8 @@ class LabelMemory(Stored):
         The scores that their labels stand for, to their neighbours.
     bare : (b,) int64 or None
         Rows of those that no table had a record of; None in older files.
+    missed : (l, k) float64 or None
+        What their labels were missed by, where their neighbours have a share of it.
     """
 
     ids: pl.Series = declared(IDS)
@@ -67,6 +70,7 @@ class LabelMemory(Stored):
     fold: NDArray[np.int64] = array("n", np.int64, 0, 99)
     working: NDArray[np.float64] = array("n k")
     bare: NDArray[np.int64] | None = array("b", np.int64, 0, optional=True)
+    missed: NDArray[np.float64] | None = array("n k", optional=True)
 
     def _fault(self, sizes: dict[str, int]) -> str:
         return "" if len(self.ids) == sizes["n"] else "The model file does not remember one row for each of its ids"
@@ -88,6 +92,12 @@ class LabelMemory(Stored):
         fold = np.full(data.n, -1, np.int64)
         codes[met], working[met], fold[met] = (each[place[met]] for each in (self.codes, self.working, self.fold))
         return KnownLabels(codes, fold), working
+
+    def residuals(self, data: HetData) -> NDArray[np.float64]:
+        """Return what the labels of the fit were missed by (n, k), by instance of any data; 0 for others."""
+        place, missed = positions(data.id_series, self.ids), np.zeros((data.n, self.codes.shape[1]))
+        missed[place >= 0] = self.missed[place[place >= 0]]
+        return missed
 
 
 @dataclass
@@ -142,6 +152,8 @@ class ViewModel(Stored):
     graph_weights : dict of str to float
         w^ of all q graphs.
     lambda1 : float
+    residual_share : float
+        Of the neighbours' mean residual that is added; 0 in older files.
     scales : (v,) float64 or None
         b of the sum of the views, whose own weight is what `weights` lacks of 1; None where they are not summed.
     correction : (v,) float64 or None
@@ -161,6 +173,7 @@ class ViewModel(Stored):
     columns: ViewColumns = part(ViewColumns, at="")
     graph_weights: dict[str, float] = value(SHARES, key="graphs")
     lambda1: float = value(Interval(0, 1e9))
+    residual_share: float = value(Interval(0, 1), absent=0.0)
     scales: NDArray[np.float64] | None = array("v", low=0, key="sum", optional=True)
     correction: NDArray[np.float64] | None = array("v", optional=True)
     unlinked: UnlinkedVotes | None = part(UnlinkedVotes, "k", optional=True)
@@ -176,7 +189,9 @@ class ViewModel(Stored):
         known, labels = state.problem.labelled, state.labels
         ids = state.problem.data.id_series.filter(pl.Series(known))
         bare = np.flatnonzero(in_no_table(state.problem.data, state.columns.tables.names)[known])
-        memory = LabelMemory(ids, labels.codes[known], labels.fold[known], state.working[known], bare)
+        missed = state.missed[known] if state.residual_share else None
+        told = labels.codes[known], labels.fold[known], state.working[known]
+        memory = LabelMemory(ids, *told, bare=bare, missed=missed)
         return cls(
             scale=state.problem.scale,
             weights=state.weights,
@@ -186,6 +201,7 @@ class ViewModel(Stored):
             columns=state.columns,
             graph_weights=dict(state.graph_weights),
             lambda1=state.lambda1,
+            residual_share=state.residual_share,
             **dict(zip(("scales", "correction"), _sum_and_correction(state))),
             unlinked=UnlinkedVotes.of(state),
         )
@@ -265,11 +281,13 @@ class ViewModel(Stored):
         """Return what smoothing along the links adds, dealt to the graphs by their weights, (p + q, n, k)."""
         parts = np.zeros((len(present), *change.shape))
         there = [name for name in self.graph_weights if name in data.graphs]
-        if not self.lambda1 or not any(self.graph_weights[name] for name in there):
+        if not (self.lambda1 or self.residual_share) or not any(self.graph_weights[name] for name in there):
             return parts
         scores = self.outputs.prior + change
         blend = LinkBlend({name: data.graphs[name].adjacency() for name in there}).of(self.graph_weights)
         moved = smoothed(blend, scores, self.lambda1, labels.known, working) - scores
+        if self.residual_share:
+            moved += self.residual_share * times(blend, self.memory.residuals(data))
         own = np.concatenate([np.zeros(len(self.source_names)), list(self.graph_weights.values())])
         return _dealt(own, present)[:, :, None] * moved
 
@@ -284,6 +302,8 @@ class ViewModel(Stored):
     def _fault(self, sizes: dict[str, int]) -> str:
         views, kept, graphs = self.columns.views, self.learners, self.graph_weights
         count = (len(views), len(self.columns.tables.names) + len(graphs))
+        if self.residual_share and self.memory.missed is None:
+            return "The model file has not what the labels of linked instances were missed by"
         if self.shares.shape != count or not set(self.columns.units) <= set(graphs):
             return "The weights of the model file's views do not fit together"
         of_tables = [view for view in views if not view.graphs]
