@@ -363,6 +363,7 @@ def _weights_of(state: ViewBoosting) -> dict[str, Any]:
     """Return the weights of sources, graphs and views, whose weight is dealt to which source, and what was chosen."""
     weights = dict(zip([view.name for view in state.views], state.effective.tolist()))
     chosen = {"lambda0": state.lambda0, "lambda1": state.lambda1, "sharpness": state.sharpness}
+    chosen |= {} if state.outputs.is_classifier else {"residual_share": state.residual_share}
     dealt = state.dealt()
     return {
         "source_weights": state.source_weights(dealt),
