@@ -201,7 +201,7 @@ class _Leaf(Declared):
     as_printed: bool = param(False, Flag(), "Run the paper's algorithm to the letter.")
 
 
-@estimator(MemoryNeed(cell=30, record=150, score=400, link=6))
+@estimator(MemoryNeed(cell=36, record=200, score=400, link=6))
 class GBRegressor(RegressorScore, _Stages, _Leaf, SeedAndThreads, Collective):
     """Gradient boosting on an instance's own features alone: Algorithm 1.
 
@@ -214,7 +214,7 @@ class GBRegressor(RegressorScore, _Stages, _Leaf, SeedAndThreads, Collective):
     _task, _features = "regression", ()
 
 
-@estimator(MemoryNeed(cell=30, record=150, score=400, link=6))
+@estimator(MemoryNeed(cell=32, record=1250, score=400, link=6))
 class RGBRegressor(RegressorScore, _Stages, _Neighbors, _Leaf, SeedAndThreads, Collective):
     """Gradient boosting on own features and Rf1, predicted together by ICA: Algorithms 1 and 2.
 
@@ -231,7 +231,7 @@ class RGBRegressor(RegressorScore, _Stages, _Neighbors, _Leaf, SeedAndThreads, C
         return 0, min(params["hops"], 1)
 
 
-@estimator(MemoryNeed(cell=30, record=150, score=400, link=6))
+@estimator(MemoryNeed(cell=32, record=1250, score=400, link=6))
 class MGBRegressor(RegressorScore, _Stages, _Neighbors, _Features, _Rounds, _Leaf, SeedAndThreads, Collective):
     """Gradient boosting with collective inference for numbers: Algorithms 3 and 4.
 
@@ -244,7 +244,7 @@ class MGBRegressor(RegressorScore, _Stages, _Neighbors, _Features, _Rounds, _Lea
     _task, _printed = "regression", Algorithm3
 
 
-@estimator(MemoryNeed(cell=30, record=150, score=400, link=6))
+@estimator(MemoryNeed(cell=38, record=1200, score=460, link=6))
 class MGBClassifier(ClassifierScore, Classifies, _Stages, _Neighbors, _Features, SeedAndThreads, Collective):
     """Gradient boosting with collective inference for classes; without features it is GB.
 

@@ -190,8 +190,8 @@ class ViewModel(Stored):
         ids = state.problem.data.id_series.filter(pl.Series(known))
         bare = np.flatnonzero(in_no_table(state.problem.data, state.columns.tables.names)[known])
         missed = state.missed[known] if state.residual_share else None
-        told = labels.codes[known], labels.fold[known], state.working[known]
-        memory = LabelMemory(ids, *told, bare=bare, missed=missed)
+        own = labels.codes[known], labels.fold[known], state.working[known]
+        memory = LabelMemory(ids, *own, bare=bare, missed=missed)
         return cls(
             scale=state.problem.scale,
             weights=state.weights,

@@ -52,8 +52,8 @@ def test_a_lambda_is_reported_with_the_loss_that_chose_it():
     detail = {"choices": {"lambda1": 3.0}, "paths": {"lambda1": [(0.0, 0.5), (3.0, 0.4)]}}
     assert words.why(detail)[0].startswith("λ1 = 3, the largest that was tried, chosen out of fold: ")
     assert words.why({"choices": {"residual_share": 0.0}}) == []
-    (told,) = words.why({"choices": {"residual_share": 0.6}})
-    assert told.startswith("Linked instances are missed alike: 60% of what the neighbours' labels were missed by")
+    (sentence,) = words.why({"choices": {"residual_share": 0.6}})
+    assert sentence.startswith("Linked instances are missed alike: 60% of what the neighbours' labels were missed by")
     # Not "of the labels": a view that smooths along the same links may be among the heaviest.
     assert "no more alike than any two" in words.why({"graphs_explain_nothing": True})[0]
 
