@@ -97,6 +97,9 @@ if not TYPE_CHECKING:  # to a type checker a name that is not there would be one
         module = METHODS.get(name) or _LAZY.get(name) or _NOTEBOOK.get(name)
         if module is None:
             raise AttributeError(f"module 'hetcore' has no attribute {name!r}")
+        if name in METHODS and module.startswith("hetcore.consensus."):
+            # a first training waits for the compiler: what can be compiled meanwhile begins before numba is imported
+            import_module("hetcore.kernels.threads").prepare_early()
         return getattr(import_module(module), name)
 
 

@@ -365,8 +365,8 @@ def _waited(callbacks: list[Callback]) -> float:
 
 def _compiling() -> float:
     """Return the seconds that this process has spent compiling; a method without kernels does not load them for it."""
-    kernels = sys.modules.get("hetcore.kernels")
-    return 0.0 if kernels is None else kernels.seconds_compiling()
+    parts = sys.modules.get("hetcore.kernels.parts")
+    return 0.0 if parts is None else parts.seconds_compiling()
 
 
 def boost(model: Any, start: Callable[[], Any], callbacks: Iterable[Callback] = (), total: int | None = None) -> None:

@@ -16,23 +16,19 @@ import re
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
-from threading import Thread
 from typing import Any
 
 import numba
-import platformdirs
 from llvmlite import binding
 from numba import config
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, _CacheLocator
 
 from hetcore.kernels.parts import Kernel, packed, unpacked
+from hetcore.kernels.threads import PREPARING, cache_root
 
-__all__ = ["PREPARING", "cache_folder", "is_missing", "kernel"]
+__all__ = ["cache_folder", "is_missing", "kernel"]
 
 OFTEN = 0.02  # seconds between looks at the cache
-PREPARING: list[Thread] = []
-"""Ends with the process that fills the cache beside this one, see `hetcore.kernels.warm`: one, or none."""
-
 _log = logging.getLogger("hetcore.kernels")
 _IMPORTS = re.compile(r"^from hetcore\.kernels\.(\w+) import", re.MULTILINE)
 
@@ -94,8 +90,7 @@ def is_missing(part: Any) -> bool:
 @cache
 def cache_folder() -> Path:
     """Return the folder that holds this version's compiled kernels (it may not exist yet)."""
-    root = os.environ.get("HETCORE_CACHE") or platformdirs.user_cache_dir("hetcore", appauthor=False)
-    return Path(root).expanduser().absolute() / "kernels" / _key()
+    return cache_root() / _key()
 
 
 def _key() -> str:

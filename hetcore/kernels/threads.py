@@ -1,18 +1,35 @@
-"""Tasks of one fit side by side on threads: kernels and NumPy's loops run without the interpreter's lock.
+"""What goes on beside the caller: tasks of one fit on threads, and a second process that compiles.
 
-A thread that has nothing to do sleeps: beside busy processes a fit with more threads than free cores costs no more.
+Kernels and NumPy's loops run without the interpreter's lock. A thread that has nothing to do sleeps: beside busy
+processes a fit with more threads than free cores costs no more.
+
+What the first training of a consensus needs takes one process four seconds longer to compile than two. The second one
+is started by the first fit that grows trees; or, where no kernel of any version was ever cached, as soon as a consensus
+is asked for, while this process still imports numba. Neither numba nor NumPy is loaded here.
 """
 
 from __future__ import annotations
 
+import logging
+import os
+import subprocess
+import sys
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from itertools import count
-from threading import Condition, local
+from multiprocessing import current_process
+from pathlib import Path
+from threading import Condition, Lock, Thread, local
 from typing import Any
 
-__all__ = ["executor", "n_threads", "run_each"]
+__all__ = ["PREPARING", "cache_root", "executor", "n_threads", "prepare_early", "run_each", "start_second"]
+
+PREPARING: list[Thread] = []
+"""Ends with the process that fills the cache beside this one: one, or none."""
+
+_LOCK = Lock()
+_log = logging.getLogger("hetcore.kernels")
 
 
 def n_threads(n_jobs: int | None) -> int:
@@ -136,3 +153,67 @@ def run_each(task: Callable[[Any], Any], items: Sequence[Any], n_jobs: int) -> l
     if shared.error is not None:
         raise shared.error
     return shared.results
+
+
+def cache_root() -> Path:
+    """Return the folder of the kernels of all versions and processors (it may not exist yet)."""
+    import platformdirs
+
+    root = os.environ.get("HETCORE_CACHE") or platformdirs.user_cache_dir("hetcore", appauthor=False)
+    return Path(root).expanduser().absolute() / "kernels"
+
+
+def prepare_early() -> None:
+    """Let a second process `hetcore.kernels.warm.prepare` where nothing was ever compiled."""
+    if PREPARING or "numba" in sys.modules or os.environ.get("NUMBA_DISABLE_JIT", "0") != "0":
+        return
+    root = cache_root()
+    try:
+        # one that can't be made, or written, would keep nothing for this process
+        root.mkdir(mode=0o700, parents=True, exist_ok=True)
+        empty = not any(root.iterdir()) and os.access(root, os.W_OK)
+    except OSError:
+        return
+    if empty:
+        start_second(root)
+
+
+def start_second(root: Path) -> None:
+    """Start the second process, unless there is one, or it would have no core of its own."""
+    with _LOCK:
+        if PREPARING or not _may_start():
+            return
+        try:
+            process = _second(root)
+        except OSError as error:
+            _log.info("Kernels are compiled in one process, for a second one cannot be started (%r).", error)
+            return
+        # somebody has to wait for it, or it would stay a zombie; a daemon, for this process may end first
+        PREPARING.append(Thread(target=process.wait, name="hetcore-preparing", daemon=True))
+        PREPARING[0].start()
+
+
+def _may_start() -> bool:
+    """Tell whether a second process can be started, finds a core of its own, and would not be one of many."""
+    if os.environ.get("HETCORE_COMPILERS") == "1" or current_process().name != "MainProcess":
+        return False
+    # a program that embeds Python, or was made of it, would start itself
+    if getattr(sys, "frozen", False) or not Path(sys.executable or "").name.startswith("python"):
+        return False
+    return n_threads(-1) > 1
+
+
+def _second(root: Path, module: str = "hetcore.kernels.warm") -> subprocess.Popen[bytes]:
+    """Start a Python with the modules and the cache of this one, to which others come first."""
+    start = f"import os, sys; sys.path[:] = {sys.path!r}; hasattr(os, 'nice') and os.nice(5)"
+    # ended without tidying up: this process may be waiting
+    code = f"{start}; from {module} import prepare; prepare(); os._exit(0)"
+    return subprocess.Popen(  # noqa: S603 - our own code
+        [sys.executable, "-c", code],
+        env=os.environ | {"HETCORE_CACHE": str(root.parent)},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        # a session of its own: Ctrl-C in a terminal is not meant for it
+        start_new_session=True,
+    )

@@ -2,14 +2,7 @@
 
 from __future__ import annotations
 
-import logging
-import os
-import subprocess
-import sys
 from collections.abc import Callable
-from multiprocessing import current_process
-from pathlib import Path
-from threading import Lock, Thread
 
 import numpy as np
 from numba import config, typeof
@@ -31,7 +24,7 @@ from hetcore.kernels import (
     simplex,
 )
 from hetcore.kernels import packed_sums as fixed
-from hetcore.kernels.cache import PREPARING, cache_folder, is_missing
+from hetcore.kernels.cache import cache_folder, is_missing
 from hetcore.kernels.layout import (
     LEAF_DTYPE,
     N_STATE,
@@ -42,12 +35,9 @@ from hetcore.kernels.layout import (
     Work,
     make_scratch,
 )
-from hetcore.kernels.threads import n_threads
+from hetcore.kernels.threads import PREPARING, start_second
 
 __all__ = ["prepare", "prepare_beside", "warm_up"]
-
-_log = logging.getLogger("hetcore.kernels")
-_LOCK = Lock()
 
 
 def _bins() -> None:
@@ -81,11 +71,19 @@ def _rounds() -> None:
     learned = np.zeros((3, 1)), np.zeros((1, 3, 1)), np.zeros((1, 3, 1)), 1.0
     slopes = given, given.copy()
     members.grow_rounds(problem, parts, (0, 1), (0, 1, 1), *room, learned, slopes, grown, buffers, begins)
-    boosted = np.zeros((1, 3, 1)), np.zeros((3, 1)), np.zeros((1, 0, 1)), np.float32(1.0), 1.0, np.inf
-    slopes = *slopes, np.zeros((1, 1))
-    members.boost_members(problem, parts, (0, 1), (0, 1, 1), *room, boosted, slopes, grown, buffers, begins)
-    given = boosted, slopes, grown, buffers, begins
+    members.boost_members(problem, parts, (0, 1), (0, 1, 1), *room, *_boosting(gradients), grown, buffers, begins)
+
+
+def _oblivious() -> None:
+    gradients, problem, parts, _, grown = _toy_member()
+    given = *_boosting(gradients), grown, np.zeros((3, 3), np.uint32), np.zeros((3, 2), np.int64)
     oblivious.boost_oblivious(problem.binned, parts, (0, 1), (0, 1, 1), TreeParams(), _levels(), *given)
+
+
+def _boosting(gradients: np.ndarray) -> tuple[tuple, tuple]:
+    """Return scores and labels of three rows, and room for their slopes."""
+    boosted = np.zeros((1, 3, 1)), np.zeros((3, 1)), np.zeros((1, 0, 1)), np.float32(1.0), 1.0, np.inf
+    return boosted, (gradients[None], gradients[None].copy(), np.zeros((1, 1)))
 
 
 def _votes() -> None:
@@ -204,7 +202,7 @@ def _collective() -> None:
 
 
 # a process that has grown members has most of the other trees compiled
-_TREES = (_bins, _members, _tree, _rounds, _votes)
+_TREES = (_bins, _members, _tree, _rounds, _oblivious, _votes)
 _OTHERS = (_collective, _factorization, _medians, _prediction, _graphs, _weights, _networks)
 _PARTS = {
     "core": (_bins, _members, _prediction, _graphs, _weights),
@@ -238,43 +236,8 @@ def warm_up(progress: Callable[[int, int], object] | None = None, part: str = "a
 
 def prepare_beside() -> None:
     """Let a second process `prepare` while this one compiles the rest: once, where nobody has and where it helps."""
-    with _LOCK:
-        if PREPARING or config.DISABLE_JIT or not is_missing(grower.search.part) or not _may_prepare_beside():
-            return
-        try:
-            process = _second()
-        except OSError as error:
-            _log.info("Kernels are compiled in one process, for a second one cannot be started (%r).", error)
-            return
-        # somebody has to wait for it, or it would stay a zombie; a daemon, for this process may end first
-        PREPARING.append(Thread(target=process.wait, name="hetcore-preparing", daemon=True))
-        PREPARING[0].start()
-
-
-def _may_prepare_beside() -> bool:
-    """Tell whether a second process can be started, finds a core of its own, and would not be one of many."""
-    if os.environ.get("HETCORE_COMPILERS") == "1" or current_process().name != "MainProcess":
-        return False
-    # a program that embeds Python, or was made of it, would start itself
-    if getattr(sys, "frozen", False) or not Path(sys.executable or "").name.startswith("python"):
-        return False
-    return n_threads(-1) > 1
-
-
-def _second() -> subprocess.Popen[bytes]:
-    """Start a Python with the modules and the cache of this one, to which others come first."""
-    start = f"import os, sys; sys.path[:] = {sys.path!r}; hasattr(os, 'nice') and os.nice(5)"
-    # ended without tidying up: this process may be waiting
-    code = f"{start}; from {__name__} import prepare; prepare(); os._exit(0)"
-    return subprocess.Popen(  # noqa: S603 - our own code
-        [sys.executable, "-c", code],
-        env=os.environ | {"HETCORE_CACHE": str(cache_folder().parents[1])},
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        # a session of its own: Ctrl-C in a terminal is not meant for it
-        start_new_session=True,
-    )
+    if not config.DISABLE_JIT and not PREPARING and is_missing(grower.search.part):
+        start_second(cache_folder().parent)
 
 
 def prepare() -> None:
@@ -291,3 +254,4 @@ def prepare() -> None:
         # not a call: as parts of what calls them
         called.part.compile(tuple(map(typeof, given)))
     _weights()
+    _oblivious()

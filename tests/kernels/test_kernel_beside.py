@@ -12,7 +12,7 @@ import pytest
 from numba import float64, int64
 
 from hetcore import HGBMRegressor
-from hetcore.kernels import cache, grower, prepare_beside, warm
+from hetcore.kernels import cache, grower, prepare_beside, threads, warm
 
 SOURCE = """
 from hetcore.kernels.cache import kernel
@@ -30,10 +30,9 @@ caller = kernel(_caller)
 PREPARE = "from hetcore.kernels.warm import prepare; prepare()"
 GROW = """
 from hetcore.kernels import grower, members, oblivious, simplex, splitting, warm
-warm._rounds(), warm._weights()
-parts = grower.search, grower.advance, members.fall, splitting.node_terms, oblivious.grow_oblivious
-found = [each.part for each in parts]
-for each in (*found, simplex.log_temperature, simplex.sum_views):
+warm._rounds(), warm._oblivious(), warm._weights()
+parts = [each.part for each in (grower.search, grower.advance, members.fall, splitting.node_terms)]
+for each in (*parts, oblivious.boost_oblivious, simplex.log_temperature, simplex.sum_views):
     assert sum(each.stats.cache_hits.values()) == 1 and not each.stats.cache_misses, each
 """
 
@@ -64,14 +63,15 @@ def started(monkeypatch):
     """What this process starts, which has started none so far and has two cores."""
     found = []
 
-    def start():
+    def start(root):
         found.append(Second())
         return found[-1]
 
-    monkeypatch.setattr(cache, "PREPARING", [])
-    monkeypatch.setattr(warm, "PREPARING", cache.PREPARING)
-    monkeypatch.setattr(warm, "_second", start)
-    monkeypatch.setattr(warm, "current_process", lambda: type("Main", (), {"name": "MainProcess"}))
+    monkeypatch.setattr(threads, "PREPARING", [])
+    for module in (cache, warm):
+        monkeypatch.setattr(module, "PREPARING", threads.PREPARING)
+    monkeypatch.setattr(threads, "_second", start)
+    monkeypatch.setattr(threads, "current_process", lambda: type("Main", (), {"name": "MainProcess"}))
     monkeypatch.setattr("joblib.cpu_count", lambda: 2)
     monkeypatch.delenv("HETCORE_COMPILERS")
     yield found
@@ -126,7 +126,7 @@ def test_none_is_started_where_the_search_is_compiled(folder, started):
     ("what", "value"),
     [
         ("joblib.cpu_count", lambda: 1),
-        ("hetcore.kernels.warm.current_process", lambda: type("Pool", (), {"name": "LokyProcess-1"})),
+        ("hetcore.kernels.threads.current_process", lambda: type("Pool", (), {"name": "LokyProcess-1"})),
         ("sys.executable", "/usr/sbin/uwsgi"),
         ("sys.executable", None),
         ("hetcore.kernels.warm.config.DISABLE_JIT", 1),
@@ -153,13 +153,40 @@ def test_a_cache_that_cannot_be_written_starts_none(folder, started):
 
 
 def test_a_fit_works_where_none_can_be_started(folder, started, monkeypatch, caplog):
-    def refuse():
+    def refuse(root):
         raise PermissionError("no more processes")
 
-    monkeypatch.setattr(warm, "_second", refuse)
+    monkeypatch.setattr(threads, "_second", refuse)
     with caplog.at_level(logging.INFO, "hetcore.kernels"):
         assert fit().n_iterations_ == 1
     assert "no more processes" in caplog.text and not cache.PREPARING
+
+
+EARLY = """
+import sys
+from hetcore.kernels import threads
+started = []
+threads._may_start = lambda: True
+class Ended:
+    def wait(self): pass
+threads._second = lambda root: started.append("numba" in sys.modules) or Ended()
+import hetcore
+hetcore.HGBMRegressor if {other} else hetcore.GBCClassifier
+print(started)
+"""
+
+
+@pytest.mark.parametrize(("other", "cached", "expected"), [(0, 0, "[False]"), (1, 0, "[]"), (0, 1, "[]")])
+def test_a_consensus_asked_for_starts_it_before_numba_is_there_if_nothing_was_ever_compiled(
+    tmp_path, other, cached, expected
+):
+    if cached:
+        (tmp_path / "kernels" / "of some version").mkdir(parents=True)
+    ran = subprocess.run(
+        [sys.executable, "-c", EARLY.format(other=other)],
+        env=os.environ | {"HETCORE_CACHE": str(tmp_path)}, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert ran.stdout.strip() == expected
 
 
 def test_waiting_ends_with_the_file_the_process_or_the_time(folder, started, monkeypatch):
@@ -199,9 +226,8 @@ def test_forms_of_a_part_by_several_processes_stay_side_by_side(folder, fresh):
 def test_the_second_process_has_the_modules_and_the_cache_of_the_first(folder, tmp_path, monkeypatch):
     (tmp_path / "found.py").write_text("import os\ndef prepare(): open(os.environ['HETCORE_CACHE'] + '/ran', 'x')")
     monkeypatch.syspath_prepend(str(tmp_path))
-    monkeypatch.setattr(warm, "__name__", "found")
     folder.mkdir(parents=True)
-    assert warm._second().wait() == 0
+    assert threads._second(folder.parent, "found").wait() == 0
     assert (folder.parents[1] / "ran").exists()
 
 
