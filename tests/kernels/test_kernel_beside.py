@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from numba import float64, int64
 
+import hetcore
 from hetcore import HGBMRegressor
 from hetcore.kernels import cache, grower, prepare_beside, threads, warm
 
@@ -162,31 +163,23 @@ def test_a_fit_works_where_none_can_be_started(folder, started, monkeypatch, cap
     assert "no more processes" in caplog.text and not cache.PREPARING
 
 
-EARLY = """
-import sys
-from hetcore.kernels import threads
-started = []
-threads._may_start = lambda: True
-class Ended:
-    def wait(self): pass
-threads._second = lambda root: started.append("numba" in sys.modules) or Ended()
-import hetcore
-hetcore.HGBMRegressor if {other} else hetcore.GBCClassifier
-print(started)
-"""
-
-
-@pytest.mark.parametrize(("other", "cached", "expected"), [(0, 0, "[False]"), (1, 0, "[]"), (0, 1, "[]")])
-def test_a_consensus_asked_for_starts_it_before_numba_is_there_if_nothing_was_ever_compiled(
-    tmp_path, other, cached, expected
+@pytest.mark.parametrize(("imported", "cached", "expected"), [(False, False, 1), (True, False, 0), (False, True, 0)])
+def test_before_numba_is_there_one_is_started_if_nothing_was_ever_compiled(
+    folder, started, monkeypatch, imported, cached, expected
 ):
+    if not imported:
+        monkeypatch.delitem(sys.modules, "numba")
     if cached:
-        (tmp_path / "kernels" / "of some version").mkdir(parents=True)
-    ran = subprocess.run(
-        [sys.executable, "-c", EARLY.format(other=other)],
-        env=os.environ | {"HETCORE_CACHE": str(tmp_path)}, capture_output=True, text=True, check=True,
-    )  # fmt: skip
-    assert ran.stdout.strip() == expected
+        (folder.parent / "of some version").mkdir(parents=True)
+    threads.prepare_early()
+    assert len(started) == expected
+
+
+def test_a_consensus_that_is_asked_for_starts_it_and_other_names_do_not(monkeypatch):
+    asked = []
+    monkeypatch.setattr(threads, "prepare_early", lambda: asked.append("early"))
+    assert hetcore.__getattr__("HGBMRegressor") is HGBMRegressor and not asked
+    assert hetcore.__getattr__("GBCClassifier").__name__ == "GBCClassifier" and asked == ["early"]
 
 
 def test_waiting_ends_with_the_file_the_process_or_the_time(folder, started, monkeypatch):
