@@ -66,6 +66,7 @@ def side_by_side(page: Page) -> None:
     """Pin two scenarios; see A, B and now, any two of them with what differs, and compare them over seeds."""
     page.get_by_role("tab", name="Pinned scenarios").click()
     for pinned in (1, 2):
+        idle(page)  # a press while the page of a new training is drawn may be lost
         page.get_by_role("button", name="Pin this scenario").click()
         expect(page.get_by_role("combobox", name="B", exact=True)).to_have_count(pinned - 1)
         moved(page, "λ1", "End" if pinned == 1 else "Home")

@@ -237,7 +237,7 @@ def _legend(links: Graph, drawn: int, follows: bool) -> None:
     thin = f"{drawn:,} of " if drawn < links.n_edges else ""
     lonely = int((links.degree == 0).sum())
     alone = f" Not drawn: {counted(lonely, 'node')} without a link." if lonely else ""
-    stage = " Its colours are of the stage that the charts show." if follows else ""
+    stage = " Its colours are of the stage that the charts show, up to the model that is kept." if follows else ""
     edges = f"{thin}{counted(links.n_edges, 'edge')} shown"
     st.caption(f"{edges}, drag to move, scroll to zoom, click a node, and again to let it go.{alone}{stage}")
 
