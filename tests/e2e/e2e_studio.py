@@ -126,9 +126,9 @@ def trained(page: Page, before: str | None = None) -> None:
     idle(page)
 
 
-def retrain(page: Page, before: str) -> None:
+def retrain(page: Page, before: str, within: float = TRAINING) -> None:
     """Wait for the training that a change starts, or press its button where it takes too long to start by itself."""
-    page.wait_for_function(_RETRAINED, arg=before, timeout=TRAINING)
+    page.wait_for_function(_RETRAINED, arg=before, timeout=within)
     idle(page)
     if run_of(page) == before:
         page.locator(".st-key-train button").click()

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 
 import pytest
-from e2e_studio import TRAINING, choose, idle, retrain, run_of, trained
-from playwright.sync_api import Page, expect
+from e2e_studio import PATIENCE, TRAINING, choose, idle, retrain, run_of, trained
+from playwright.sync_api import Page, TimeoutError, expect
 
 pytestmark = pytest.mark.e2e
 QUICK = "data=planted&printed=1&rounds=5&known=5&l1auto=0&l1=0.0"
@@ -14,10 +14,19 @@ QUICK = "data=planted&printed=1&rounds=5&known=5&l1auto=0&l1=0.0"
 
 
 def moved(page: Page, name: str, key: str) -> None:
-    """Move a slider by the keyboard; wait for the training that this starts."""
-    before = run_of(page)
-    page.get_by_role("slider", name=name, exact=False).press(key)
-    retrain(page, before)  # the first with neighbours may have compiled: too long for a change to train by itself
+    """Move a slider to its end by the keyboard; wait for the training that this starts.
+
+    A key is pressed again where the page, drawn anew in that moment, has lost it.
+    """
+    before, slider = run_of(page), page.get_by_role("slider", name=name, exact=False)
+    for _ in range(4):
+        slider.press(key)
+        try:
+            # the first with neighbours may have compiled: too long for a change to train by itself
+            retrain(page, before, within=PATIENCE / 2)
+            break
+        except TimeoutError:
+            continue
     trained(page, before)
 
 
@@ -66,9 +75,10 @@ def side_by_side(page: Page) -> None:
     """Pin two scenarios; see A, B and now, any two of them with what differs, and compare them over seeds."""
     page.get_by_role("tab", name="Pinned scenarios").click()
     for pinned in (1, 2):
-        idle(page)  # a press while the page of a new training is drawn may be lost
         page.get_by_role("button", name="Pin this scenario").click()
+        expect(page.get_by_role("button", name="Let go of a pin")).to_be_visible()
         expect(page.get_by_role("combobox", name="B", exact=True)).to_have_count(pinned - 1)
+        idle(page)  # a key pressed while the page is drawn with the pin may be lost
         moved(page, "λ1", "End" if pinned == 1 else "Home")
     now = "shown now: λ1 0, λ0 0.3, trained on 5% of the labels"
     choose(page, page.get_by_role("combobox", name="B", exact=True), now)
