@@ -5,17 +5,20 @@ f scores F in [-1, 1]; with p = logistic(2 tau F) (softmax for several classes)
 
     loss_c = min over tau of  - sum_i ln p_i(y_i) + (ln(tau / 1.5))^2                  [nats over the target's rows]
 
-so that few rows leave the steepness tau where it is. exp(-loss_c) is the likelihood that the left-out rows have under
-a candidate. With eta = "auto" all eta of a path in [0, 10] and both weak learners vote, with the mean of two shares:
+so that few rows leave the steepness tau where it is; a row's loss is the mean of two deals of the folds. exp(-loss_c)
+is the likelihood that the left-out rows have under a candidate. With eta = "auto" all eta of a path in [0, 10] and both
+weak learners vote, with the mean of two shares:
 
-    p_kl ~ d_k exp(-loss_kl - b_l - 0.3 (ln(eta_k / eta_0))^2),    eta_0 = 0.15      the posterior mass: one is right
-    max over m on the simplex of  sum_i ln sum_kl m_kl p_kli(y_i) + 5 sum_kl p^0_kl ln m_kl     the best mixture of all
+    of 200 Bayesian bootstraps of the rows (Rubin 1981), those in which  loss_kl - ln p^0_kl  is least      one is best
+    max over m on the simplex of  sum_i ln sum_kl m_kl p_kli(y_i) + 10 sum_kl p^0_kl ln m_kl     the best mixture of all
+    p^0_kl ~ d_k exp(-b_l - 0.3 min(1, 10 / n) (ln(eta_k / eta_0))^2),    eta_0 = 0.15, n rows    before any row is seen
 
-p^0 the masses before any row is seen, worth five rows (`hetcore.transfer.shares.mixture`); d_k the width of k's part
-of the path in ln eta, b_l one nat for trees, which fit more, and none for ridge machines. Few rows tell neither one eta
-from the next nor ridge machines from trees, and all together err less than what chance makes the best. `eta_` is the
-mean of ln eta by the shares, taken to the nearest eta of the path. At an eta that is given each learner has its share
-of the vote, exp(-loss_l - b_l) over their sum.
+p^0 is worth ten rows in the mixture (`hetcore.transfer.shares.mixture`); d_k is the width of k's part of the path in
+ln eta, b_l one nat for trees, which fit more, and none for ridge machines. Few rows tell neither one eta from the next
+nor ridge machines from trees, and all together err less than what chance makes the best. Neighbours on the path miss
+the same rows, so that less of a lead than its nats is chance: the bootstraps count that, likelihoods do not. `eta_` is
+the mean of ln eta by the shares, taken to the nearest eta of the path. At an eta that is given each learner has its
+share of the vote, exp(-loss_l - b_l) over their sum.
 
 The eta of least loss jumps from end to end of a path that is flat but for noise, as few rows leave it; the shares then
 stay in its middle, and move as far as the rows are sure. What else was tried: docs/trials.md.
@@ -42,17 +45,17 @@ from hetcore.transfer.shares import mixture
 from hetcore.transfer.together import Vote
 
 __all__ = [
-    "ANCHORS", "BOOSTED", "BOTH", "ETAS", "FIRST_ETA", "MARGIN", "Candidate", "Choice", "Evaluated", "Search", "anchor",
-    "folds_of", "log_loss", "mean_eta", "posterior",
+    "ANCHORS", "BOOSTED", "BOTH", "ETAS", "FIRST_ETA", "MARGIN", "Candidate", "Choice", "Evaluated", "Search",
+    "anchor", "best_of_bootstraps", "folds_of", "log_loss", "masses_before", "mean_eta",
 ]  # fmt: skip
 
 ETAS = (0.0, 0.03, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
 FIRST_ETA = 0.15  # where few rows leave eta
-PRIOR, PRIOR_ROWS, MARGIN = 0.3, 5.0, 3.0
+PRIOR, PRIOR_ROWS, MARGIN = 0.3, 10.0, 3.0
 BURDEN = {"tree": 1.0}  # b_l, in nats, of a learner that fits more than the others
 LEAST_ETA = 0.01  # what eta = 0, which has no logarithm, counts as
 STEEPNESSES, FIRST_STEEPNESS = (0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0), 1.5
-MOST_FOLDS = 5
+MOST_FOLDS, DEALS, BOOTSTRAPS = 5, 2, 200
 BOOSTED, ANCHORS = "boosting", ("target only", "all pooled")
 BOTH = "both"
 LEAST_SHARE = 0.01  # of the vote: a learner that has less is left out
@@ -113,19 +116,37 @@ class Choice(NamedTuple):
         return names.pop() if len(names) == 1 else BOTH
 
 
-def posterior(totals: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the posterior mass of each candidate of the path (E, L); they sum to 1.
+def masses_before(burdens: NDArray[np.float64], n: int) -> NDArray[np.float64]:
+    """Return p^0 of each candidate of the path (E, L); they sum to 1.
 
     Parameters
     ----------
-    totals : (E, L) float64
-        loss_kl + b_l at each eta of `ETAS`, of each learner, in nats.
+    burdens : (L,) float64
+        b_l of each learner, in nats.
+    n : int
+        Rows of the target: the more, the less is known before they are seen.
     """
     logs = np.log(np.maximum(ETAS, LEAST_ETA))
-    penalised = totals + PRIOR * (logs - np.log(FIRST_ETA))[:, None] ** 2
+    narrow = PRIOR * min(1.0, PRIOR_ROWS / n)
     # the path is no even grid: each eta stands for the part of it that is nearest
-    masses = np.gradient(logs)[:, None] * np.exp(penalised.min() - penalised)
+    masses = (np.gradient(logs) * np.exp(-narrow * (logs - np.log(FIRST_ETA)) ** 2))[:, None] * np.exp(-burdens)
     return masses / masses.sum()
+
+
+def best_of_bootstraps(losses: NDArray[np.float64], given: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return in what share of Bayesian bootstraps of the rows each candidate loses least, (C,).
+
+    Parameters
+    ----------
+    losses : (n, C) float64
+        Of each row, in nats.
+    given : (C,) float64
+        Added to the sum over the rows.
+    """
+    # one seed: the same rows have the same shares
+    weights = np.random.default_rng(0).dirichlet(np.ones(len(losses)), BOOTSTRAPS)
+    best = (len(losses) * weights @ losses + given).argmin(axis=1)
+    return np.bincount(best, minlength=losses.shape[1]) / BOOTSTRAPS
 
 
 def mean_eta(masses: NDArray[np.float64]) -> float:
@@ -134,7 +155,7 @@ def mean_eta(masses: NDArray[np.float64]) -> float:
     return ETAS[int(np.abs(logs - masses @ logs).argmin())]
 
 
-def folds_of(codes: NDArray, most: int, seed: int | None) -> NDArray[np.int64]:
+def folds_of(codes: NDArray, most: int, seed: Any) -> NDArray[np.int64]:
     """Return the fold of each row (n,): rows of a class are dealt out in turn, at most `most` folds."""
     # no more folds than rows
     return stratified(codes, min(most, len(codes)), np.random.default_rng(seed))
@@ -161,6 +182,8 @@ class Search:
     n_rounds : int
     seed : int or None
         Of the folds.
+    scores : dict of Candidate to (D n, K) float64
+        Of the left-out rows, D deals of the folds one after the other.
     """
 
     problem: TransferProblem
@@ -173,11 +196,14 @@ class Search:
 
     def __post_init__(self) -> None:
         self.target = self.problem.target
-        self.codes = self.problem.codes[self.target]
+        own = self.problem.codes[self.target]
         self.signs = [self.problem.signs(k) for k in range(self.problem.n_problems)]
         # three folds of several classes: each fold is a fit of every class
-        most = MOST_FOLDS if len(self.signs) == 1 else 3
-        self.folds = folds_of(self.codes, most, self.seed)
+        most, n_deals = (MOST_FOLDS, DEALS) if len(self.signs) == 1 else (3, 1)
+        # rows left out one by one are so in any deal
+        rng, n_deals = np.random.default_rng(self.seed), n_deals if len(own) > most else 1
+        self.deals = [folds_of(own, most, rng) for _ in range(n_deals)]
+        self.codes = np.tile(own, n_deals)
 
     @property
     def possible(self) -> bool:
@@ -188,13 +214,15 @@ class Search:
         """Return what the left-out rows say of a candidate."""
         if candidate not in self.known:
             scores = self.scores[candidate] = self._scores(candidate)
-            totals = [
-                log_loss(scores, self.codes, tau).sum() + np.log(tau / FIRST_STEEPNESS) ** 2 for tau in STEEPNESSES
-            ]
+            totals = [self._losses(scores, tau).sum() + np.log(tau / FIRST_STEEPNESS) ** 2 for tau in STEEPNESSES]
             tau = STEEPNESSES[int(np.argmin(totals))]
-            loss = float(log_loss(scores, self.codes, tau).mean())
+            loss = float(self._losses(scores, tau).mean())
             self.known[candidate] = Evaluated(candidate, loss, self._error(scores), tau, float(min(totals)))
         return self.known[candidate]
+
+    def _losses(self, scores: NDArray, steepness: float) -> NDArray[np.float64]:
+        """Return the log loss of each row of the target (n,), the mean over the deals."""
+        return log_loss(scores, self.codes, steepness).reshape(-1, len(self.target)).mean(axis=0)
 
     def _error(self, scores: NDArray) -> float:
         guessed = (scores[:, 0] > 0).astype(np.int64) if scores.shape[1] == 1 else scores.argmax(axis=1)
@@ -210,18 +238,13 @@ class Search:
         path = [[self.evaluated(Candidate(BOOSTED, name, eta)) for name in self.learners] for eta in ETAS]
         for eta in ETAS:
             self.boosted(eta)  # for the path that is drawn
-        totals = np.array([[self._burdened(each) for each in found] for found in path])
-        masses = 0.5 * (posterior(totals) + self._mixed(path))
-        choice = self._together([each for found in path for each in found], masses.ravel(), np.nan)
-        return choice, mean_eta(masses.sum(axis=1))
-
-    def _mixed(self, path: list[list[Evaluated]]) -> NDArray[np.float64]:
-        """Return the share of each candidate (E, L) in the mixture that makes the left-out labels likeliest."""
         each = [found for at_eta in path for found in at_eta]
-        losses = [log_loss(self.scores[found.candidate], self.codes, found.steepness) for found in each]
-        before = posterior(np.array([[BURDEN.get(found.candidate.learner, 0.0) for found in row] for row in path]))
-        rows = np.ones(len(self.codes))
-        return mixture(np.exp(-np.stack(losses, axis=1)), rows, PRIOR_ROWS * before.ravel()).reshape(before.shape)
+        losses = np.stack([self._losses(self.scores[found.candidate], found.steepness) for found in each], axis=1)
+        before = masses_before(np.array([BURDEN.get(name, 0.0) for name in self.learners]), len(losses)).ravel()
+        terms = np.array([np.log(found.steepness / FIRST_STEEPNESS) ** 2 for found in each])
+        mixed = mixture(np.exp(-losses), np.ones(len(losses)), PRIOR_ROWS * before)
+        masses = 0.5 * (best_of_bootstraps(losses, terms - np.log(before)) + mixed)
+        return self._together(each, masses, np.nan), mean_eta(masses.reshape(len(ETAS), -1).sum(axis=1))
 
     def _burdened(self, found: Evaluated) -> float:
         return found.total + BURDEN.get(found.candidate.learner, 0.0)
@@ -235,7 +258,7 @@ class Search:
             for share, each in zip(shares.tolist(), found)
         ]
         scores = sum(share * each.steepness * self.scores[each.candidate] for share, each in zip(shares, found))
-        losses = log_loss(scores, self.codes, 1.0)
+        losses = self._losses(scores, 1.0)
         terms = [np.log(each.steepness / FIRST_STEEPNESS) ** 2 for each in found]
         choice = Choice(BOOSTED, votes, float(losses.sum() + shares @ terms))
         candidate = Candidate(BOOSTED, BOTH if len(self.learners) > 1 else choice.learner, eta)
@@ -244,12 +267,12 @@ class Search:
         return choice
 
     def _scores(self, candidate: Candidate) -> NDArray[np.float64]:
-        scores = np.empty((len(self.target), len(self.signs)))
-        for fold in range(self.folds.max() + 1):
-            out = self.folds == fold
-            for k in range(len(self.signs)):
-                scores[out, k] = self._left_out(candidate, k, self.target[out])
-        return scores
+        scores = np.empty((len(self.deals), len(self.target), len(self.signs)))
+        for own, folds in zip(scores, self.deals):
+            for out in (folds == fold for fold in range(folds.max() + 1)):
+                for k in range(len(self.signs)):
+                    own[out, k] = self._left_out(candidate, k, self.target[out])
+        return scores.reshape(-1, len(self.signs))
 
     def _left_out(self, candidate: Candidate, k: int, out: NDArray) -> NDArray[np.float64]:
         learner, domain = self.learners[candidate.learner], self.problem.domain.copy()

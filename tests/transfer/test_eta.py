@@ -13,7 +13,18 @@ import hetcore as hc
 from hetcore.data.plain import domains
 from hetcore.transfer import left_out
 from hetcore.transfer.learners import TreeLearner, WeakLearner, kish
-from hetcore.transfer.left_out import ETAS, FIRST_ETA, MARGIN, PRIOR, folds_of, log_loss, mean_eta, posterior
+from hetcore.transfer.left_out import (
+    BOOTSTRAPS,
+    ETAS,
+    FIRST_ETA,
+    MARGIN,
+    PRIOR,
+    best_of_bootstraps,
+    folds_of,
+    log_loss,
+    masses_before,
+    mean_eta,
+)
 from hetcore.transfer.linear_learner import COSTS, MOST_COMPONENTS, LinearLearner, Projection, least_gcv
 from hetcore.transfer.shares import mixture
 from tests.naive import transfer as naive
@@ -101,41 +112,69 @@ def test_left_out_rows_choose_the_learner():
     assert [fit.learner_ for fit in fits] == ["tree", "linear"]
 
 
-def test_all_eta_vote_with_the_mean_of_the_posterior_and_the_best_mixture(monkeypatch):
+def test_all_eta_vote_with_the_mean_of_the_bootstraps_and_the_best_mixture(monkeypatch):
     found = {}
-    monkeypatch.setattr(left_out, "mixture", lambda *given: found.setdefault("shares", mixture(*given)))
-    monkeypatch.setattr(left_out, "posterior", lambda totals: found.setdefault(len(found), posterior(totals)))
+    for name, real in (("mixture", mixture), ("best_of_bootstraps", best_of_bootstraps)):
+        monkeypatch.setattr(left_out, name, lambda *given, name=name, real=real: found.setdefault(name, real(*given)))
     X, y, domain, _ = planted(n_target=12)
     model = WMS(n_iterations=4).fit(X, y, domain)
     path = model.eta_path_
     share = {key: s for *key, s in zip(path["learner"], path["eta"], path["share"]) for key in [tuple(key)] if s > 0}
-    mean = 0.5 * (found["shares"] + found[0].ravel())
+    mean = 0.5 * (found["mixture"] + found["best_of_bootstraps"])
     expected = {(name, eta): s for (eta, name), s in zip(itertools.product(ETAS, ("linear", "tree")), mean) if s > 0.01}
     assert model.chosen_ == "boosting" and share == pytest.approx(
         {key: s / sum(expected.values()) for key, s in expected.items()}
     )
-    assert len(share) > 4 and max(share.values()) < 0.5  # twelve rows leave much open
+    assert len(share) > 4 and max(share.values()) < 0.7  # twelve rows leave much open
 
 
-def test_posterior_masses_of_a_path():
-    ridge = np.array([9.0, 4.0, 3.0, 2.5, 2.0, 2.2, 2.1, 4.0, 6.0])
-    totals, logs = np.column_stack([ridge, ridge[::-1]]), np.log(np.maximum(ETAS, 0.01))
-    part, edges = np.empty_like(totals), (logs[:-1] + logs[1:]) / 2
+@pytest.mark.parametrize("n", [3, 40])
+def test_masses_of_a_path_before_any_row_is_seen(n):
+    burdens, logs = np.array([0.0, 1.0]), np.log(np.maximum(ETAS, 0.01))
+    part, edges = np.empty((len(ETAS), 2)), (logs[:-1] + logs[1:]) / 2
     for k, log in enumerate(logs):  # of each eta of the path, by hand
         left, right = edges[k - 1] if k else log, edges[k] if k < len(edges) else log
         width = (right - left) * (1.0 if 0 < k < len(edges) else 2.0)  # the ends stand for as much outside
-        part[k] = width * np.exp(-totals[k] - PRIOR * (log - np.log(FIRST_ETA)) ** 2)
-    masses = posterior(totals)
+        part[k] = width * np.exp(-burdens - {3: PRIOR, 40: PRIOR / 4}[n] * (log - np.log(FIRST_ETA)) ** 2)
+    masses = masses_before(burdens, n)
     np.testing.assert_allclose(masses, part / part.sum())
     assert mean_eta(masses.sum(axis=1)) == ETAS[int(np.abs(logs - np.average(logs, weights=part.sum(axis=1))).argmin())]
 
 
 @pytest.mark.parametrize("sure", range(len(ETAS)))
 def test_sure_rows_choose_eta_and_a_flat_path_stays_in_its_middle(sure):
-    totals = np.where(np.arange(len(ETAS)) == sure, 0.0, 40.0)[:, None]
-    assert mean_eta(posterior(totals)[:, 0]) == ETAS[sure]
-    flat = posterior(np.zeros((len(ETAS), 1)))[:, 0]
-    assert mean_eta(flat) == 0.2 and flat.max() < 0.4
+    before = masses_before(np.zeros(1), 20)[:, 0]
+    losses = np.where(np.arange(len(ETAS)) == sure, 0.0, 40.0) + np.zeros((20, 1))
+    assert best_of_bootstraps(losses, -np.log(before)).tolist() == np.eye(len(ETAS))[sure].tolist()
+    assert mean_eta(before) == 0.2 and before.max() < 0.4
+
+
+def test_bootstraps_count_rows_that_differ_and_not_nats():
+    rng, n = np.random.default_rng(0), 50
+    common = rng.exponential(size=n)
+    # the same lead of three nats: of every row alike, or of what single rows gain and lose
+    alike, scattered = np.full(n, 3.0 / n), rng.normal(size=n)
+    scattered += 3.0 / n - scattered.mean()
+    shares = [best_of_bootstraps(np.stack([common, common + lead], axis=1), np.zeros(2)) for lead in (alike, scattered)]
+    assert shares[0].tolist() == [1.0, 0.0] and 0.55 < shares[1][0] < 0.85
+    assert shares[1].sum() == 1.0 and (shares[1] * BOOTSTRAPS % 1 == 0).all()
+
+
+def test_a_loss_is_the_mean_of_two_deals_of_the_folds(monkeypatch):
+    searches = []
+    real = left_out.Search.__post_init__
+    monkeypatch.setattr(left_out.Search, "__post_init__", lambda self: (real(self), searches.append(self)))
+    X, y, domain, _ = planted(n_target=12)
+    few = np.r_[np.flatnonzero(domain > 0), np.flatnonzero(domain < 0)[:4]]
+    for rows in (slice(None), few):
+        WMS(eta=0.5, learner="linear", guard=False, n_iterations=3).fit(X[rows], y[rows], domain[rows])
+    two, one = searches
+    assert len(two.deals) == 2 and (two.deals[0] != two.deals[1]).any()
+    assert len(one.deals) == 1  # rows left out one by one are so in any deal
+    (each,) = [found for found in two.known.values() if found.candidate.learner == "linear"]
+    deals = zip(np.split(two.scores[each.candidate], 2), np.split(two.codes, 2))
+    halves = [log_loss(scores, codes, each.steepness).mean() for scores, codes in deals]
+    assert each.loss == pytest.approx(np.mean(halves)) and halves[0] != halves[1]
 
 
 def test_one_row_of_the_target_is_left_to_boosting():

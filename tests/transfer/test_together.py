@@ -31,7 +31,7 @@ def fits(**params):
 def search(totals):
     """Return a search that knows the loss of each learner at eta = 1, and scores of four rows."""
     found = Search.__new__(Search)
-    found.learners, found.codes = dict.fromkeys(totals), np.array([0, 1, 1, 0])
+    found.learners, found.codes, found.target = dict.fromkeys(totals), np.array([0, 1, 1, 0]), np.arange(4)
     found.known, found.scores = {}, {}
     for k, (name, total) in enumerate(totals.items()):
         each = Candidate(BOOSTED, name, 1.0)
