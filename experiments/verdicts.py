@@ -6,6 +6,7 @@ Student's 97.5% quantile of them (12.7 of two seeds, 4.3 of three, 2.8 of five),
 
     {ours = "as printed", theirs = "SVM, joined", says = "below"}    ours - theirs < 0; or "above"
     {..., says = "alike"}                                            no difference is seen, of five seeds or more
+    {..., says = "no more"}                                          ours is not seen above; of five seeds or more
     {ours = "as printed", than = 0.09, says = "below"}               a number in the place of another method; or "above"
     {..., factor = 1.5}                                              1.5 times the other method's
     {ours = ..., or = ["another"], ...}                              the better of these methods at each place
@@ -278,11 +279,11 @@ def _ordered(experiment: Experiment, places: Places, rule: Mapping[str, Any]) ->
 
 
 def _alike(experiment: Experiment, places: Places, rule: Mapping[str, Any]) -> list[Seen]:
-    """No difference is seen; of few seeds that says nothing, and the place counts for neither."""
+    """No difference, or ours is no more; of few seeds what is not seen says nothing, and counts for neither."""
     found = []
     for ours, theirs in places.values():
         gap, error, reach = _mean(ours - theirs)
-        apart = _seen(abs(gap), reach)
+        apart = _seen(gap if rule["says"] == "no more" else abs(gap), reach)
         found.append((gap, error, not apart and len(ours) >= ENOUGH, apart, _share(gap, theirs.mean())))
     return found
 
@@ -348,7 +349,7 @@ def _cuts(experiment: Experiment, places: Places, rule: Mapping[str, Any]) -> li
 
 
 RULES: dict[str, Callable[..., list[Seen]]] = {
-    "below": _ordered, "above": _ordered, "alike": _alike, "about": _about, "narrows": _leads, "widens": _leads,
-    "falls": _falls, "cuts": _cuts,
+    "below": _ordered, "above": _ordered, "alike": _alike, "no more": _alike, "about": _about, "narrows": _leads,
+    "widens": _leads, "falls": _falls, "cuts": _cuts,
 }  # fmt: skip
 """What a rule can say, by its word."""

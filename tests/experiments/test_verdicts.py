@@ -86,6 +86,8 @@ def _compared(rule, **lines):
         ({"than": 0.25, "within": 0.07, "says": "about"}, 1, 1),
         ({"than": 0.25, "within": 0.06, "says": "about"}, 0, 1),  # 0.05 off, give or take 0.013
         ({"theirs": "bad", "says": "alike"}, 0, 2),
+        ({"theirs": "bad", "says": "no more"}, 0, 0),  # two seeds show what is more, not what isn't
+        ({"ours": "bad", "theirs": "good", "says": "no more"}, 0, 2),
         ({"theirs": "bad", "says": "narrows"}, 1, 0),
         ({"theirs": "bad", "says": "widens"}, 0, 1),
         ({"theirs": "bad", "says": "narrows", "better": "above"}, 0, 1),
@@ -127,7 +129,7 @@ def _noisy(values, says, **rule):
     cells = pl.DataFrame([{"data": "d", "method": method, "level": 0.1, "seed": seed, "error": float(value)}
                           for method, of in (("good", values), ("bad", [0.5] * len(values)))
                           for seed, value in enumerate(of)])  # fmt: skip
-    other = {"theirs": "bad"} if says in ("alike", "cuts") else {"than": 0.5}
+    other = {"theirs": "bad"} if says in ("alike", "no more", "cuts") else {"than": 0.5}
     found = verdicts.compare(info("gbc-figure-99"), cells, {"ours": "good", "says": says} | other | rule)
     return found.held, found.against
 
@@ -140,6 +142,8 @@ def _noisy(values, says, **rule):
         ([0.89, 0.9, 0.91, 0.9], "about", {"within": 0.1}, (0, 1)),
         ([0.2, 0.8], "alike", {}, (0, 0)),
         ([0.2, 0.8, 0.4, 0.6, 0.5], "alike", {}, (1, 0)),
+        ([0.2, 0.8, 0.4, 0.6, 0.5], "no more", {}, (1, 0)),
+        ([0.1, 0.11, 0.09, 0.1, 0.1], "no more", {}, (1, 0)),  # less is as good, and no difference that counts against
         ([0.0, 0.3], "cuts", {"than": 0.7}, (0, 0)),  # 70% on average, which two runs don't show
         ([0.2, 0.5], "cuts", {"than": 0.8}, (0, 0)),  # 30%: nothing refutes 80%, and nothing reaches it
         ([0.1, 0.11, 0.09], "cuts", {"than": 0.7}, (1, 0)),
