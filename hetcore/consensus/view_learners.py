@@ -38,6 +38,7 @@ TREES_OF_CLASSES = 3
 MOST_ROWS = 2_000  # of an oblivious tree, which takes several times as long on a row as another one
 MOST_COLUMNS = 120  # of a tree; of more than two classes fewer
 MOST_COLUMNS_OF_CLASSES = 30
+SHALLOW_CELLS = 1_000_000  # labelled rows times columns up to which shallow trees see all columns
 ROOTS = 2.0  # times the root of the columns, which a tree gets at least where there are very many
 SHARED = 1_000_000  # labels x columns; below it handing trees to threads costs more than it brings
 LEAF_LIMIT = 4.0  # largest Newton step of a class score
@@ -299,6 +300,7 @@ class TreeLearner(ViewLearner):
     def _prepare(self, content: ViewContent) -> None:
         own = self.own.size
         self.rng = np.random.default_rng(content.seed)
+        self.shallow = content.learner == "shallow trees"
         # of the columns alone: another lambda0 leaves them as they are
         self.mapper, binned = MEMORY.recalled("bins", content.columns_key, lambda: _binned(content.X))
         self.varying = varying_columns(binned, self.mapper.n_bins)
@@ -410,6 +412,9 @@ class TreeLearner(ViewLearner):
         """Return how many columns a tree gets."""
         d, most = self.varying.size, MOST_COLUMNS_OF_CLASSES if self.outputs.k > 1 else MOST_COLUMNS
         most = max(most, round(ROOTS * np.sqrt(d)))
+        # the one column of hundreds that tells most is in few trees' draw: trees of little depth can afford to look
+        if self.shallow:
+            most = max(most, SHALLOW_CELLS // max(self.own.size, 1))
         # eight at least: of a narrow table a share would leave a column or two
         return min(d, most, max(int(np.ceil(self.rule.column_sample * d)), 8))
 

@@ -136,6 +136,8 @@ class TargetUnits(NamedTuple):
         centre, within, counts = _within(X, domain)
         # a target that does not vary has no unit
         apart = (within > 1e-12 * np.abs(centre)) & (deviation > FAR_APART * _by_chance(counts) * within)
+        for j in np.flatnonzero(apart):
+            apart[j] = not _rare(X[:, j], domain)
         own, far = X[domain == 0], FAR_APART * within
         low = np.fmin.reduce(own, axis=0, initial=np.inf)
         high = np.fmax.reduce(own, axis=0, initial=-np.inf)
@@ -149,6 +151,21 @@ class TargetUnits(NamedTuple):
     def held(self, X: NDArray) -> NDArray[np.float64]:
         """Return training rows (n, d) with the cells that are too far away at their bounds."""
         return np.clip(X, self.low, self.high) if self.apart.any() else X
+
+
+def _rare(column: NDArray, domain: NDArray) -> bool:
+    """Return whether a column is mostly one value in the target, and what else there is as far from it as elsewhere.
+
+    A word that hardly any row of the target has varies little there: that is no other unit.
+    """
+    own = column[(domain == 0) & np.isfinite(column)]
+    common = np.median(own) if own.size else np.nan
+    if not 2 * np.count_nonzero(own == common) >= max(own.size, 2):
+        return False
+    far = [np.abs(each[np.isfinite(each) & (each != common)] - common) for each in (column, own)]
+    # root mean squares, in units of the largest: squares of cells of 1e100 would overflow
+    sizes = [each.max(initial=0.0) * np.sqrt(np.mean((each / each.max(initial=0.0)) ** 2)) for each in far if each.size]
+    return len(sizes) == 2 and bool(sizes[0] <= FAR_APART * sizes[1])
 
 
 def _by_chance(counts: NDArray) -> NDArray[np.float64]:
