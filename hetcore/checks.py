@@ -344,6 +344,8 @@ def eval_pair(eval_set: Any) -> tuple[Any, Any]:
         size = f" of {len(eval_set):,}" if isinstance(eval_set, tuple | list) else ""
         raise DataError(f"eval_set is a {type(eval_set).__name__}{size}: give (X, y), rows and their labels.")
     X, y = eval_set
+    if X is None or y is None:
+        raise DataError(f"eval_set has no {'rows' if X is None else 'labels'}: give (X, y), rows and their labels.")
     check_aligned(X, y_eval_set=y)
     return X, y
 

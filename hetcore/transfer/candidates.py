@@ -201,6 +201,8 @@ def fitted(
     with warnings.catch_warnings():
         # a machine that is not quite done is a candidate like others, judged by left-out rows
         warnings.simplefilter("ignore", ConvergenceWarning)
+        # many classes of few rows each are taken for numbers
+        warnings.filterwarnings("ignore", "The number of unique classes")
         model = LogisticRegression(C=candidate.cost, max_iter=100, tol=1e-3).fit(Z, y.astype(np.int64))
     weights, intercept = np.zeros((Z.shape[1], n_classes)), np.full(n_classes, ABSENT)
     # of two classes scikit-learn has one column: half to each side

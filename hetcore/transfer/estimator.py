@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -355,9 +356,11 @@ def _domains(sample_domain: Any, n: int) -> NDArray[np.int64]:
     rule = f"sample_domain must hold a whole number for each of the {n} rows"
     if domain.shape != (n,):
         raise DataError(f"{rule}, it has the shape {domain.shape}.")
-    if domain.dtype.kind not in "iuf" or (odd := domain[~_are_whole(domain)]).size:
-        some = repr(domain.tolist()[0] if domain.dtype.kind not in "iuf" else odd.tolist()[0])
-        raise DataError(f"{rule}, it has {some}: 1, 2, ... for a source's, -1 for the target's.")
+    other = [each for each in domain.tolist() if isinstance(each, bool) or not isinstance(each, Real)]
+    # an array of objects may hold numbers alone
+    domain = domain if other or domain.dtype.kind in "iuf" else domain.astype(np.float64)
+    if other or (other := domain[~_are_whole(domain)].tolist()):
+        raise DataError(f"{rule}, it has {other[0]!r}: 1, 2, ... for a source's, -1 for the target's.")
     if (domain == 0).any():
         raise DataError("sample_domain has 0, which is no domain: a source's number is above 0, the target's below.")
     # below 0 is the target, skada's convention; here 0

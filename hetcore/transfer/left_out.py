@@ -5,9 +5,9 @@ f scores F in [-1, 1]; with p = logistic(2 tau F) (softmax for several classes)
 
     loss_c = min over tau of  - sum_i ln p_i(y_i) + (ln(tau / 1.5))^2                  [nats over the target's rows]
 
-so that few rows leave the steepness tau where it is; a row's loss is the mean of two deals of the folds. exp(-loss_c)
-is the likelihood that the left-out rows have under a candidate. With eta = "auto" all eta of a path in [0, 10] and both
-weak learners vote, with the mean of two shares:
+so that few rows leave the steepness tau where it is; a row's loss is the mean of two deals of the folds, of several
+classes one deal. exp(-loss_c) is the likelihood that the left-out rows have under a candidate. With eta = "auto" all
+eta of a path in [0, 10] and both weak learners vote, with the mean of two shares:
 
     of 200 Bayesian bootstraps of the rows (Rubin 1981), those in which  loss_kl - ln p^0_kl  is least      one is best
     max over m on the simplex of  sum_i ln sum_kl m_kl p_kli(y_i) + 10 sum_kl p^0_kl ln m_kl     the best mixture of all

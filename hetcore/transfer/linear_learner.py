@@ -35,6 +35,7 @@ MOST_COMPONENTS = 200
 MOST_PLAIN = 100  # columns that were never cut, also in files of before
 MOST_VOTES = 100_000  # of models on rows that are held at once
 LARGEST = 1e100  # of a cell: what is beyond becomes its end
+FEWEST_CELLS = 8  # that tell a middle
 FAR_APART, ENOUGH = 10.0, 30  # deviation over all rows in the target's, and cells that tell the target's
 BY_CHANCE = 1e-3  # how likely fewer cells vary so little that they call for a larger ratio
 COST, FEW_COLUMNS = 0.1, 30  # C, and of how many columns; see docs/transfer.md
@@ -104,7 +105,8 @@ class TargetUnits(NamedTuple):
     """Columns that vary much more over all rows than in the target, for one of its sources is in other units, or errs.
 
     They count in the target's units, or they would say nothing of the target, and no cell is further away than
-    `FAR_APART` deviations or the target's own cells: one row of -999999 would outweigh all others.
+    `FAR_APART` deviations or the target's own cells: one row of -999999 would outweigh all others. So would one of the
+    target: where a cell is far from all others, its own domain's and the sources', it counts as missing.
 
     Attributes
     ----------
@@ -113,6 +115,8 @@ class TargetUnits(NamedTuple):
         Of the target; see `_within`.
     low, high : (d,) float64
         Between which cells are held; infinite where a column is in equal units.
+    stray : (d,) bool
+        Columns whose cells beyond are missing instead.
     """
 
     apart: NDArray[np.bool_]
@@ -120,6 +124,7 @@ class TargetUnits(NamedTuple):
     deviation: NDArray[np.float64]
     low: NDArray[np.float64]
     high: NDArray[np.float64]
+    stray: NDArray[np.bool_]
 
     @classmethod
     def of(cls, X: NDArray, domain: NDArray, deviation: NDArray) -> TargetUnits:
@@ -139,10 +144,15 @@ class TargetUnits(NamedTuple):
         for j in np.flatnonzero(apart):
             apart[j] = not _rare(X[:, j], domain)
         own, far = X[domain == 0], FAR_APART * within
-        low = np.fmin.reduce(own, axis=0, initial=np.inf)
-        high = np.fmax.reduce(own, axis=0, initial=-np.inf)
-        low = np.where(apart, np.minimum(low, centre - far), -np.inf)
-        return cls(apart, centre, within, low, np.where(apart, np.maximum(high, centre + far), np.inf))
+        low = np.where(apart, np.minimum(np.fmin.reduce(own, axis=0, initial=np.inf), centre - far), -np.inf)
+        high = np.where(apart, np.maximum(np.fmax.reduce(own, axis=0, initial=-np.inf), centre + far), np.inf)
+        stray = np.zeros(len(apart), bool)
+        for j in np.flatnonzero(np.isfinite(own).sum(axis=0) >= FEWEST_CELLS):
+            middle, spread = _in_the_middle(own[:, j], X[domain != 0, j])
+            if spread > 0:
+                apart[j], stray[j], centre[j], within[j] = True, True, middle, spread
+                low[j], high[j] = middle - FAR_APART * spread, middle + FAR_APART * spread
+        return cls(apart, centre, within, low, high, stray)
 
     def instead(self, centre: NDArray, deviation: NDArray) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return the centre and deviation (d,) over all rows, or of the target where it is in other units."""
@@ -150,7 +160,24 @@ class TargetUnits(NamedTuple):
 
     def held(self, X: NDArray) -> NDArray[np.float64]:
         """Return training rows (n, d) with the cells that are too far away at their bounds."""
-        return np.clip(X, self.low, self.high) if self.apart.any() else X
+        if not self.apart.any():
+            return X
+        found = np.clip(X, self.low, self.high)
+        found[self.stray & (found != X)] = np.nan
+        return found
+
+
+def _in_the_middle(own: NDArray, others: NDArray) -> tuple[float, float]:
+    """Return median and spread of the target's cells where single ones are far off, which sources' are not; else 0."""
+    own, others = own[np.isfinite(own)], others[np.isfinite(others)]
+    middle = float(np.median(own))
+    # of a normal distribution the deviation
+    spread = 1.4826 * float(np.median(np.abs(own - middle)))
+    least = max(spread, 1.4826 * float(np.median(np.abs(others - np.median(others)))) if others.size else 0.0)
+    farthest = np.abs(own - middle).max()
+    far = farthest > FAR_APART * np.sqrt(own.size) * least
+    elsewhere = others.size and np.abs(others - middle).max() >= farthest
+    return middle, spread if spread > 0 and far and not elsewhere else 0.0
 
 
 def _rare(column: NDArray, domain: NDArray) -> bool:
@@ -248,8 +275,8 @@ class LinearLearner(WeakLearner):
     """
 
     def __init__(self, X: NDArray, cost: float = COST, domain: NDArray | None = None) -> None:
-        self.projection = Projection.of(X, domain=domain)
-        self.Z = self.projection(X)
+        self.projection, held = Projection.with_held(X, MOST_COMPONENTS, domain)
+        self.Z = self.projection(held)
         self._penalise(cost)
 
     @classmethod

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from hetcore.transfer.estimator import TransferProblem
 
-__all__ = ["by_content", "row_keys"]
+__all__ = ["by_content", "numbered_by_content", "row_keys"]
 
 MIX = (np.uint64(0xFF51AFD7ED558CCD), np.uint64(0xC4CEB9FE1A85EC53))
 HALF_WORD = np.uint64(33)
@@ -40,3 +40,11 @@ def by_content(problem: TransferProblem) -> TransferProblem:
     # by key last named, which lexsort takes first; ties by domain, then by label
     order = np.lexsort((problem.codes, problem.domain, row_keys(problem.X)))
     return replace(problem, X=problem.X[order], codes=problem.codes[order], domain=problem.domain[order])
+
+
+def numbered_by_content(problem: TransferProblem) -> NDArray[np.int64]:
+    """Return the domain of each row (n,), 0 for the target, sources numbered in the order of their least row keys."""
+    keys = row_keys(problem.X)
+    least = [keys[problem.domain == k].min(initial=np.iinfo(np.uint64).max) for k in range(1, len(problem.names) + 1)]
+    ranks = np.concatenate([[0], 1 + np.argsort(np.argsort(least, kind="stable"), kind="stable")]).astype(np.int64)
+    return ranks[problem.domain]

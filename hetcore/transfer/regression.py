@@ -13,7 +13,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from hetcore.base import RegressorScore
 from hetcore.checks import check_one_each, eval_pair
+from hetcore.data.columns import unmasked
 from hetcore.errors import DataError
+from hetcore.metrics import known_targets
 from hetcore.numerics import mean_and_deviation, root_mean_square
 from hetcore.parameters import Interval
 from hetcore.registry import MemoryNeed, estimator
@@ -22,6 +24,8 @@ from hetcore.transfer.estimator import Rows, TransferBase, TransferProblem
 from hetcore.transfer.stacking import Blend
 
 __all__ = ["TransferRegressor"]
+
+MOST_APART = 1e10  # times the target's own distance from its middle: what is left of it in double precision
 
 
 @estimator(MemoryNeed(cell=80, score=400))
@@ -68,11 +72,15 @@ class TransferRegressor(RegressorScore, Blend, TransferBase):
         ordered = np.sort(values)  # so that the order of rows does not change a bit
         self._centre, self._unit = mean_and_deviation(ordered, np.ones(len(ordered)))
         domain, names = self._numbered(domain, len(values))
+        _check_sizes(values, domain, names)
         held_out = None
         if eval_set is not None:
             rows, labels = eval_pair(eval_set)
-            rows, labels = self._like_fit(rows), _numbers(labels)
-            check_one_each(rows, labels)
+            check_one_each(np.asarray(rows), np.asarray(labels))
+            known = known_targets(unmasked(labels))
+            if not known.any():
+                raise DataError(f"All {len(known):,} labels of eval_set are missing: give some, or leave it out.")
+            rows, labels = self._like_fit(rows)[known], _numbers(np.asarray(labels)[known], "The labels of eval_set")
             held_out = Rows(rows, (labels - self._centre) / self._unit)
         return TransferProblem(
             X=X,
@@ -114,7 +122,20 @@ class TransferRegressor(RegressorScore, Blend, TransferBase):
         return self._centre + self._unit * scores
 
 
-def _numbers(y: Any) -> NDArray[np.float64]:
+def _check_sizes(values: NDArray[np.float64], domain: NDArray[np.int64], names: list[str]) -> None:
+    """Raise DataError where a source's labels are so large that nothing would be left of the target's."""
+    own = values[domain == 0]
+    center = np.median(own) if own.size else 0.0
+    spread = np.abs(own - center).max(initial=0.0)
+    apart = np.abs(values / MOST_APART - center / MOST_APART)
+    if spread > 0 and (worst := int(apart.argmax())) >= 0 and apart[worst] > spread:
+        raise DataError(
+            f"The labels of source {names[domain[worst] - 1]!r} hold {values[worst]:g}, where the target's lie within "
+            f"{spread:g} of {center:g}: beside it nothing would be left of those. Correct it, or leave that row out."
+        )
+
+
+def _numbers(y: Any, labels: str = "The labels") -> NDArray[np.float64]:
     """Return labels as numbers.
 
     Raises
@@ -125,8 +146,8 @@ def _numbers(y: Any) -> NDArray[np.float64]:
     try:
         values = np.asarray(y, np.float64)
     except (TypeError, ValueError):
-        words = "The labels are no numbers: TransferRegressor predicts numbers, TransferClassifier classes."
+        words = f"{labels} are no numbers: TransferRegressor predicts numbers, TransferClassifier classes."
         raise DataError(words) from None
     if not np.isfinite(values).all():
-        raise DataError("The labels hold values that are not finite: give finite numbers.")
+        raise DataError(f"{labels} hold values that are not finite: give finite numbers.")
     return values

@@ -35,7 +35,7 @@ from hetcore.transfer.candidates import ALL, TARGET, WIDE, Candidate, Design, ca
 from hetcore.transfer.estimator import TransferEstimator, TransferProblem, scored
 from hetcore.transfer.files import Machines
 from hetcore.transfer.left_out import folds_of
-from hetcore.transfer.ordering import by_content
+from hetcore.transfer.ordering import by_content, numbered_by_content
 from hetcore.transfer.shares import by_kind
 
 __all__ = ["Blend", "State", "TransferClassifier", "answers"]
@@ -75,10 +75,12 @@ class State:
 
     def __post_init__(self) -> None:
         problem = self.problem
-        self.design, self.table = Design.of(problem.X, problem.domain, len(problem.names) + 1)
+        # how sources are numbered must not change what is learned
+        domain = numbered_by_content(problem)
+        self.design, self.table = Design.of(problem.X, domain, len(problem.names) + 1)
         held_out = problem.X[:0] if problem.held_out is None else problem.held_out.X
         self.held_out = self.design.table(held_out, np.zeros(len(held_out), np.int64))
-        groups = problem.domain * max(self.n_classes, 1) + (problem.codes if self.n_classes else 0)
+        groups = domain * max(self.n_classes, 1) + (problem.codes if self.n_classes else 0)
         self.folds = folds_of(groups, N_FOLDS, self.seed)
         n_target = len(problem.target)
         self.candidates = candidates(problem.names, n_target, problem.X.shape[1] > WIDE, numbers=not self.n_classes)

@@ -9,8 +9,9 @@ import pytest
 import hetcore as hc
 from hetcore.data import HetData
 from hetcore.data.plain import domains
-from hetcore.errors import DataError, PrecisionWarning
+from hetcore.errors import DataError, ParameterError, PrecisionWarning
 from hetcore.metrics import rmse
+from hetcore.transfer.linear_learner import TargetUnits
 from tests.transfer.test_transfer import planted
 
 
@@ -173,3 +174,97 @@ def test_a_number_of_a_domain_that_is_no_whole_number_of_64_bits_is_refused(numb
     domain = np.where(domain > 0, number, np.ones_like(number))
     with pytest.raises(DataError, match="must hold a whole number for each of the 40 rows, it has"):
         hc.TransferClassifier().fit(X, y, domain)
+
+
+KINDS = (
+    hc.TransferClassifier,
+    hc.TransferRegressor,
+    hc.RidgeTransferClassifier,
+    hc.WeightedMultiSourceTrAdaBoostClassifier,
+)
+
+
+def straight(kind):
+    """Return twenty target rows and two sources of one rule, rows of the target to test, and their labels."""
+    rng = np.random.default_rng(0)
+    X, X_test, domain = rng.normal(size=(120, 5)), rng.normal(size=(500, 5)), np.repeat([-1, 1, 2], [20, 50, 50])
+    y, truth = (table[:, 0] + 0.5 * table[:, 1] for table in (X, X_test))
+    return (X, y, domain, X_test, truth) if kind is hc.TransferRegressor else (X, y > 0, domain, X_test, truth > 0)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("cell", [-999.0, 1e9])
+def test_a_cell_of_the_target_that_is_far_from_all_others_is_missing(kind, cell):
+    X, y, domain, X_test, truth = straight(kind)
+    X[3, 0] = cell
+    missed = np.abs(kind().fit(X, y, domain).predict(X_test).astype(float) - truth).mean()
+    assert missed < 0.09  # .12 to .35 when it was one of twenty rows
+
+
+@pytest.mark.parametrize("kind", [hc.TransferClassifier, hc.TransferRegressor])
+def test_how_sources_are_numbered_changes_nothing(kind):
+    X, y, domain, X_test, _ = straight(kind)
+    y = np.where(domain == 2, X[:, 2] > 0, y)  # a source of its own mind
+    found = [kind().fit(X, y, each) for each in (domain, np.where(domain > 0, 3 - domain, domain))]
+    regression = kind is hc.TransferRegressor
+    predicted = [model.predict(X_test) if regression else model.predict_proba(X_test) for model in found]
+    np.testing.assert_allclose(*predicted, rtol=1e-9, atol=1e-12)
+    assert [found[0].source_weights_[k] for k in ("1", "2")] == pytest.approx(
+        [found[1].source_weights_[k] for k in ("2", "1")]
+    )
+
+
+def test_a_word_that_hardly_any_row_of_the_target_has_is_in_no_other_unit():
+    X, domain = np.zeros((400, 2)), np.repeat([0, 1], [100, 300])
+    X[0], X[100:350] = [2.0, 0.1], [2.0, 50.0]  # as often as not in the source; the second is in other units
+    assert TargetUnits.of(X, domain, X.std(axis=0)).apart.tolist() == [False, True]
+
+
+def test_a_label_of_a_source_beside_which_nothing_is_left_of_the_target_s_is_refused():
+    X, y, domain, X_test, truth = straight(hc.TransferRegressor)
+    y[60] = 1e9
+    assert rmse(truth, hc.TransferRegressor().fit(X, y, domain).predict(X_test)) < 0.05
+    y[60] = 1e20
+    with pytest.raises(DataError, match=r"labels of source '1' hold 1e\+20, where the target's lie within"):
+        hc.TransferRegressor().fit(X, y, domain)
+
+
+def test_numbers_of_domains_that_are_objects_are_numbers():
+    X, y, domain, X_test, _ = straight(hc.TransferClassifier)
+    plain, objects = (hc.TransferClassifier().fit(X, y, each) for each in (domain, domain.astype(object)))
+    np.testing.assert_array_equal(plain.predict_proba(X_test), objects.predict_proba(X_test))
+    for wrong in (None, True, "-1"):
+        odd = domain.astype(object)
+        odd[7] = wrong
+        with pytest.raises(DataError, match=f"it has {wrong!r}: 1, 2, "):
+            hc.TransferClassifier().fit(X, y, odd)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_rows_to_score_by_without_rows_or_labels(kind):
+    X, y, domain, X_test, truth = straight(kind)
+    for given, lacks in (((None, None), "rows"), ((X_test, None), "labels")):
+        with pytest.raises(DataError, match=f"eval_set has no {lacks}"):
+            kind().fit(X, y, domain, eval_set=given)
+
+
+def test_numbers_to_score_by_that_are_missing_are_passed_over():
+    X, y, domain, X_test, truth = straight(hc.TransferRegressor)
+    gaps = np.where(np.arange(500) < 400, truth, np.nan)
+    held_out = (X_test[:400], truth[:400]), (X_test, gaps)
+    fits = [hc.TransferRegressor().fit(X, y, domain, eval_set=each) for each in held_out]
+    lines = [fit.history_["metric:held_out"].to_list() for fit in fits]
+    assert lines[0] == lines[1]
+    with pytest.raises(DataError, match="All 500 labels of eval_set are missing"):
+        hc.TransferRegressor().fit(X, y, domain, eval_set=(X_test, np.full(500, np.nan)))
+
+
+def test_ridge_machines_do_not_vote_hard():
+    X, y, domain, *_ = straight(hc.TransferClassifier)
+    with pytest.raises(ParameterError, match='learner="linear" votes softly only'):
+        hc.WeightedMultiSourceTrAdaBoostClassifier(learner="linear", votes="hard").fit(X, y, domain)
+
+
+def test_many_classes_of_few_rows_are_classes():
+    rng = np.random.default_rng(0)
+    hc.TransferClassifier().fit(rng.normal(size=(240, 4)), np.arange(240) % 60, np.repeat([-1, 1, 2], 80))
