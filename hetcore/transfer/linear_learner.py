@@ -152,7 +152,7 @@ class TargetUnits(NamedTuple):
             if spread > 0:
                 apart[j], stray[j], centre[j], within[j] = True, True, middle, spread
                 low[j], high[j] = middle - FAR_APART * spread, middle + FAR_APART * spread
-        return cls(apart, centre, within, low, high, stray)
+        return cls(apart, centre, within, low=low, high=high, stray=stray)
 
     def instead(self, centre: NDArray, deviation: NDArray) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return the centre and deviation (d,) over all rows, or of the target where it is in other units."""
