@@ -375,6 +375,18 @@ def test_a_link_opens_what_was_chosen_to_be_looked_at(asked, chosen):
     assert address(page)["node"] == "c" and page.selectbox[0].value == "c"
 
 
+def _a_choice_that_is_gone():
+    from studio.views.common.widgets_controls import in_link
+
+    in_link("mass", "mass_of")["on_change"]()
+
+
+def test_a_choice_whose_value_was_taken_away_changes_nothing_in_the_link():
+    page = AppTest.from_function(_a_choice_that_is_gone, default_timeout=PATIENCE)
+    page.query_params["mass"] = "Blend"
+    assert not page.run().exception and address(page)["mass"] == "Blend"
+
+
 MOVED = {
     "2_Consensus.py": {"l0": 0.7, "known": 50}, "3_Collective.py": {"share": 60},
     "5_Noise.py": {"noise_rounds_classification": 20}, "6_Two_learners.py": {"two_rounds": 30},

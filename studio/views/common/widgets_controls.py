@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 from urllib.parse import urlencode
 
@@ -175,7 +176,13 @@ def asked_choice(name: str, options: Sequence[str], start: int | None = 0) -> in
 def in_link(name: str, key: str = "") -> dict[str, Any]:
     """Return how a widget tells the address what was just chosen by it; its key is the name unless given."""
     key = key or name
-    return {"key": key, "on_change": lambda: session.tell(name, str(st.session_state[key]))}
+    return {"key": key, "on_change": partial(_keep_in_link, name, key)}
+
+
+def _keep_in_link(name: str, key: str) -> None:
+    # A page may have taken it away meanwhile to draw its choice anew: what is gone is nothing to keep.
+    if key in st.session_state:
+        session.tell(name, str(st.session_state[key]))
 
 
 def labels_known(start: int, key: str, what: str = "Labels", most: int = 100) -> int:
