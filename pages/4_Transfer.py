@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import streamlit as st
@@ -30,13 +31,13 @@ from studio.views.transfer.domains import (
     other_units,
     why_not,
 )
-from studio.views.transfer.eta import Path, path_of
-from studio.views.transfer.widgets import curves, explain, headline, offer_examples, predictions
+from studio.views.transfer.eta import Path, but_eta, path_of
+from studio.views.transfer.widgets import WEIGHTED, curves, explain, headline, offer_examples, predictions
 from studio.views.transfer.widgets_curve import MeasuredCurve
 from studio.views.transfer.widgets_settings import Choice, choose, eta_control
 
 PAGE = "Transfer"
-FIRST = ["Blend", BASELINE, "Weighted MultiSource"]
+FIRST = ["Blend", BASELINE, WEIGHTED]
 frame(PAGE)
 current, owner = session.current(), session.owner()
 data, state = session.changed(), st.session_state
@@ -96,18 +97,14 @@ def controls() -> tuple[Choice, list[str], int]:
     examples = slider("Target examples of each class", 1, most, start=start, step=1, key="examples", help=text)
     methods = choose("Methods", list(METHODS), FIRST, "methods", "Trained side by side on the same examples.")
     broken = corrupted(sources)
-    # Read before its control is drawn, which stands below with what is rarely changed.
-    seed = int(state.get("transfer_seed", 0))
-    choice = Choice(target, sources, label, examples, broken, seed=seed)
+    choice = Choice(target, sources, label, examples, broken)
     return more(choice, methods), methods, possible
 
 
 def more(choice: Choice, methods: list[str]) -> Choice:
     """Draw η and what is rarely changed."""
-    given: dict[str, Any] = {"eta": "auto", "update": "exponential", "eta_on": None}
-    # η is of this method alone, and its scale needs a choice that can be counted.
-    if "Weighted MultiSource" in methods and not transfer.problem(data, choice):
-        given["eta"] = eta_control(*sizes(choice), eta_path(choice))
+    # Above the others, and drawn after them: its curve is of what they say.
+    place, given = st.container(), {}
     with st.expander("More parameters"):
         # One slider of all methods, which begins where the one that is chosen at first does.
         start = hc.WeightedMultiSourceTrAdaBoostClassifier().n_iterations
@@ -122,7 +119,12 @@ def more(choice: Choice, methods: list[str]) -> Choice:
         text = "Of the examples that are drawn, and of training."
         key = held("transfer_seed", 0, Limits(0, 9999), label="Seed")
         given["seed"] = int(st.number_input("Seed", 0, 9999, key=key, help=text))
-    return Choice(**{**vars(choice), **given})
+    choice = replace(choice, **given)
+    # η is of this method alone, and its scale needs a choice that can be counted.
+    if WEIGHTED not in methods or transfer.problem(data, choice):
+        return choice
+    with place:
+        return replace(choice, eta=eta_control(*sizes(choice), eta_path(choice)))
 
 
 def sizes(choice: Choice) -> tuple[int, int]:
@@ -135,15 +137,14 @@ def sizes(choice: Choice) -> tuple[int, int]:
 
 
 def eta_path(choice: Choice) -> Path | None:
-    """Return the left-out loss by η of the last training by left-out rows on the rows of a choice."""
-    name = "Weighted MultiSource"
-    trained = live.settings.get(name)
-    if trained is not None and (found := path_of(live.events().get(name, ()))):
-        state["eta path"] = (trained.form, trained.operations, found)
-    # A path is of its rows: with other domains or examples the curve of before would be a lie.
-    wanted = transfer.settings(data, choice, [name], session.operations())[name]
-    form, operations, kept = state.get("eta path", (None, None, None))
-    return kept if (form, operations) == (wanted.form, wanted.operations) else None
+    """Return the left-out loss by η of the last training by left-out rows with the settings of a choice."""
+    trained = live.settings.get(WEIGHTED)
+    if trained is not None and (found := path_of(live.events().get(WEIGHTED, ()))):
+        state["eta path"] = (but_eta(trained), found)
+    # A path is of its rows and settings: with others the curve of before would be a lie.
+    wanted = transfer.settings(data, choice, [WEIGHTED], session.operations())[WEIGHTED]
+    setting, kept = state.get("eta path", (None, None))
+    return kept if setting == but_eta(wanted) else None
 
 
 def usable(choice: Choice, methods: list[str]) -> bool:

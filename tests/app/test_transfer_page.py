@@ -143,6 +143,20 @@ def test_a_change_trains_the_methods_that_it_is_of_and_the_others_stand(page):
     assert not set(page.session_state["live Transfer"].runs.values()) & set(after.values())
 
 
+def test_the_curve_of_eta_goes_where_other_settings_than_eta_are_chosen(page):
+    page.multiselect(key="methods").set_value(["Weighted MultiSource"]).run()
+    page = trained(page.slider(key="transfer_rounds").set_value(5).run())
+    page.session_state["live Transfer"].durations.clear()  # no estimate: nothing trains by itself
+    curve = "left-out rows η"
+    assert curve in words(page.select_slider(key="eta").set_value(20.0).run()).replace("\\", "")
+    for key, value, first in (("update", "multiplicative", "exponential"), ("eta_on", "source", "as usual")):
+        page.selectbox(key=key).set_value(value).run()
+        assert curve not in words(page).replace("\\", "")
+        assert curve in words(page.selectbox(key=key).set_value(first).run()).replace("\\", "")
+    assert curve not in words(page.slider(key="transfer_rounds").set_value(20).run()).replace("\\", "")
+    assert not page.exception
+
+
 def test_eta_is_the_formulas_or_by_hand(page):
     assert page.select_slider(key="eta").value == 0.2  # before a training: where no rows leave it
     # Nobody is told to choose what is chosen.

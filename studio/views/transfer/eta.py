@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from hetcore.figures.transfer import rounded
 from hetcore.transfer.left_out import BOOSTED, MARGIN
+from studio.jobs.job import Setting
 
-__all__ = ["FEW", "Path", "apart", "beyond", "path_of", "story"]
+__all__ = ["FEW", "Path", "apart", "beyond", "but_eta", "path_of", "story"]
 
 FLAT = 5e-4
 """Losses over η that differ by less are the same as shown."""
@@ -43,6 +45,11 @@ class Path(NamedTuple):
     chosen: str
     shares: list[float]
     voted: float | None = None
+
+
+def but_eta(setting: Setting) -> Setting:
+    """Return the setting that a curve over η is of, whatever η it was trained with."""
+    return replace(setting, params={name: value for name, value in setting.params.items() if name != "eta"})
 
 
 def path_of(events: Sequence[Any]) -> Path | None:

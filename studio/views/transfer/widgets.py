@@ -18,7 +18,7 @@ from studio.views.common.widgets_controls import asked_choice, in_link
 from studio.views.common.widgets_tabs import tabs
 from studio.views.transfer.domains import METHODS
 
-__all__ = ["ORDER", "curves", "explain", "headline", "offer_examples", "predictions", "side_by_side"]
+__all__ = ["ORDER", "WEIGHTED", "curves", "explain", "headline", "offer_examples", "predictions", "side_by_side"]
 
 ORDER = tuple(METHODS)
 EXAMPLES = {"planted_domains": "made up, no download needed", "office_caltech": "four kinds of cameras and shops"}
