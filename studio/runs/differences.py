@@ -100,10 +100,10 @@ def _few(ids: Iterable[str]) -> str:
 
 _PHRASES: dict[str, _Phrases] = {
     "drop_source": _Phrases(
-        lambda name: f"without the source {shown(name)}", lambda name: f"with the source {shown(name)} again"
+        lambda name: f"without the source {shown(name)}", lambda name: f"with the source {shown(name)}"
     ),
     "drop_graph": _Phrases(
-        lambda name: f"without the graph {shown(name)}", lambda name: f"with the graph {shown(name)} again"
+        lambda name: f"without the graph {shown(name)}", lambda name: f"with the graph {shown(name)}"
     ),
     "noise": _Phrases(
         lambda name, sd, seed: f"with noise of {sd:g} sd in {shown(name)}",
@@ -128,7 +128,7 @@ _PHRASES: dict[str, _Phrases] = {
     "hide_labels": _Phrases(
         lambda ids: f"without the label of {_few(ids)}", lambda ids: f"with the label of {_few(ids)}"
     ),
-    "drop_instances": _Phrases(lambda ids: f"without {_few(ids)}", lambda ids: f"with {_few(ids)} again"),
+    "drop_instances": _Phrases(lambda ids: f"without {_few(ids)}", lambda ids: f"with {_few(ids)}"),
     "kinds": _Phrases(
         lambda name, kinds: f"with {counted(len(kinds), 'column')} of {shown(name)} read as another kind",
         lambda name, kinds: f"with the columns of {shown(name)} as guessed",
@@ -214,24 +214,32 @@ def _text_of(alike: Sequence[Mapping[str, Any]]) -> str:
 def sentence(before: Outcome, after: Outcome) -> str:
     """Say in one sentence what changed from one outcome to another, and what came of it."""
     effects = [_metric_changed(before, after), _weight_moved(before, after)]
-    text = "; ".join(changed(before, after)) or "the same settings again"
+    done = [new for _, new in _operations_changed(before, after)]
+    text = "; ".join(done + _params_changed(before, after)) or "the same settings again"
     came = ", ".join(filter(None, effects))
     return f"{text}: {came}." if came else f"{text}."
 
 
 def changed(before: Outcome, after: Outcome) -> list[str]:
-    """Say each change of operations and parameters in words."""
-    return _operations_changed(before, after) + _params_changed(before, after)
+    """Say each change of operations and parameters in words, from what it was to what it is."""
+    pairs = _operations_changed(before, after)
+    # Of two draws the words are the same.
+    operations = [f"{old} → {new}" if old != new else f"{new}, differently" for old, new in pairs]
+    return operations + _params_changed(before, after)
 
 
-def _operations_changed(before: Outcome, after: Outcome) -> list[str]:
+def _operations_changed(before: Outcome, after: Outcome) -> list[tuple[str, str]]:
+    """Return each change of operations as what was done before and what is done now; those undone come last."""
     old, new = checked(before.operations), checked(after.operations)
-    added = [operation for operation in new if operation not in old]
-    # Arguments that changed in place are said once, as what is done now.
-    places = {_place(operation) for operation in added}
-    gone = [operation for operation in old if operation not in new and _place(operation) not in places]
-    undone = [operation_text(operation, undone=True) for operation in gone]
-    return [operation_text(operation) for operation in added] + undone
+    gone, pairs = [operation for operation in old if operation not in new], []
+    for operation in (operation for operation in new if operation not in old):
+        # Arguments that changed in place are one change.
+        twin = next((each for each in gone if _place(each) == _place(operation)), None)
+        if twin is not None:
+            gone.remove(twin)
+        was = operation_text(operation, undone=True) if twin is None else operation_text(twin)
+        pairs.append((was, operation_text(operation)))
+    return pairs + [(operation_text(operation), operation_text(operation, undone=True)) for operation in gone]
 
 
 def _place(operation: Mapping[str, Any]) -> tuple[str, Any]:

@@ -15,7 +15,7 @@ from hetcore.data import HetData, splits
 from hetcore.errors import DataError, ParameterError
 from studio import scenarios
 from studio.messages import number
-from studio.runs.differences import Outcome, describe, operation_text, operations_text, sentence, value_text
+from studio.runs.differences import Outcome, changed, describe, operation_text, operations_text, sentence, value_text
 
 
 def made(kind: str = "classification") -> HetData:
@@ -251,7 +251,7 @@ SENTENCES = [
     (
         Outcome((DROP,), PARAMS, "error", 0.061, {"fac": 1.0}),
         Outcome((), PARAMS, "error", 0.06104, {"fac": 1.0}),
-        "with the graph noisy again: error stays at 6.1%.",
+        "with the graph noisy: error stays at 6.1%.",
     ),
     (
         Outcome((), PARAMS, "RMSE", 1.23456, {"a": 1.0}),
@@ -290,6 +290,23 @@ SENTENCES = [
 @pytest.mark.parametrize(("before", "after", "expected"), SENTENCES, ids=[str(k) for k in range(len(SENTENCES))])
 def test_what_changed_and_what_came_of_it_is_one_sentence(before, after, expected):
     assert sentence(before, after) == expected
+
+
+KIN, TARGET = ({"op": "target_labels", "name": name, "count": 3, "seed": 0} for name in ("kin", "target"))
+CHANGES = [
+    ([], [DROP], "with the graph noisy → without the graph noisy"),
+    ([{"op": "noise", "name": "a", "sd": 1.0}], [], "with noise of 1 sd in a → without noise in a"),
+    ([KIN], [TARGET], "with 3 examples a class of kin → with 3 examples a class of target"),
+    ([KIN], [KIN | {"count": 100}], "with 3 examples a class of kin → with 100 examples a class of kin"),
+    ([KIN], [KIN | {"seed": 1}], "with 3 examples a class of kin, differently"),
+]
+
+
+@pytest.mark.parametrize(("old", "new", "expected"), CHANGES)
+def test_a_changed_operation_has_what_it_was_and_what_it_is(old, new, expected):
+    assert changed(Outcome(old), Outcome(new)) == [expected]
+    if "→" in expected:
+        assert changed(Outcome(new), Outcome(old)) == [" → ".join(reversed(expected.split(" → ")))]
 
 
 @pytest.mark.parametrize(
