@@ -183,6 +183,14 @@ def test_without_a_source_or_a_method_there_is_a_sentence_and_no_button(page):
     assert not page.exception
 
 
+def test_what_cannot_be_trained_is_compared_with_nothing_and_nobody_is_asked_to_train_it(page):
+    page = trained(page.multiselect(key="methods").set_value(["No transfer"]).run())
+    page.multiselect(key="teachers").set_value([]).run()
+    assert [each.value for each in page.info] == ["What is shown was trained with other settings."]
+    page.button(key="back").click().run()
+    assert page.multiselect(key="teachers").value == ["near", "far"] and not page.info
+
+
 def test_a_column_in_another_unit_is_reported_before_training(page, monkeypatch):
     assert not any("another unit" in each.value for each in page.caption)
     page.session_state["transfer units"] = (None,)

@@ -57,8 +57,8 @@ RUN = "run"
 """Of the sentences about the address: the one about the trainings that it names."""
 NOT_KEPT = "This training is not kept here any more: press Train to make it again."
 OF_OTHER_DATA = "This training is of other data: press Train for one of these."
-WAIT = "Press Train to follow the controls."
-GOES_ON = "What goes on has other settings: {}. Press Train to stop it and follow the controls."
+ENDED = "What is shown was trained with other settings", "Press Train to follow the controls."
+GOES_ON = "What goes on has other settings", "Press Train to stop it and follow the controls."
 Events = Mapping[str, Sequence[Any]]
 
 
@@ -251,9 +251,10 @@ class LiveTrainings:
 
     def _say_changed(self, kept: _Kept, settings: Mapping[str, Setting], busy: bool) -> None:
         """Say that what is shown has other settings than the controls, with the way back to those."""
-        changes = escape(progress.changes(kept.settings, settings))
-        ended = f"What is shown was trained with other settings: {changes}. {WAIT}"
-        st.info(GOES_ON.format(changes) if busy else ended)
+        what, then = GOES_ON if busy else ENDED
+        # Controls that cannot be trained have no settings to compare with, and their page says why.
+        changes = f": {escape(progress.changes(kept.settings, settings))}. {then}" if settings else "."
+        st.info(what + changes)
         # Where a training is missing the controls may be those of the others already.
         if kept.screen and not _is_shown(*kept.screen):
             words = "Back to what is trained" if busy else "Back to what was trained"
