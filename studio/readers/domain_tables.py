@@ -1,4 +1,4 @@
-"""Tables that are domains: the same columns, rows of their own, each with its own label column.
+"""Tables that are domains: the same columns or most of them, rows of their own, each with its own label column.
 
 Rows of different tables are different instances even where their ids are alike, so an id becomes "NAME/ID".
 """
@@ -69,11 +69,12 @@ def own_labels(tables: Mapping[str, tuple[pl.DataFrame, str]]) -> tuple[pl.Serie
 
 
 def shared_columns(frames: Sequence[pl.DataFrame]) -> list[str]:
-    """Return the columns of tables that all have the same ones, empty unless there are two such tables."""
-    if len(frames) < 2 or any(set(frame.columns) != set(frames[0].columns) for frame in frames):
-        return []
-    # One column would be the id or the label, and leave nothing to learn from.
-    return list(frames[0].columns) if frames[0].width > 1 else []
+    """Return the columns that all of several tables have, if they are all or most of them and can be of domains."""
+    every = list(dict.fromkeys(column for frame in frames for column in frame.columns))
+    shared = [column for column in every if all(column in frame.columns for frame in frames)]
+    # An id and a label are of any tables of the same things; one column would leave nothing to learn from.
+    least = 2 if len(shared) == len(every) else max(3, len(every) // 2 + 1)
+    return shared if len(frames) > 1 and len(shared) >= least else []
 
 
 def guess_id(frame: pl.DataFrame) -> tuple[str, str]:

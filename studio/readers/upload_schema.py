@@ -130,25 +130,41 @@ def _may_be_edges(frame: pl.DataFrame) -> bool:
 
 
 def domain_columns(uploads: Sequence[Upload]) -> list[str]:
-    """Return the columns of tables that may be domains: at least two, all with the same columns; else nothing."""
-    if any(upload.role == "labels" for upload in uploads):
+    """Return the columns of tables that may be domains, at least two with the same columns, or most; else nothing."""
+    tables = [upload for upload in uploads if upload.role == "table"]
+    shared = domain_tables.shared_columns([upload.frame for upload in tables])
+    if not shared or any(upload.role == "labels" for upload in uploads):
         return []
-    return domain_tables.shared_columns([upload.frame for upload in uploads if upload.role == "table"])
+    return [] if _lacking(tables) and not _apart_by_label(tables, shared) else shared
+
+
+def _lacking(tables: Sequence[Upload]) -> dict[str, list[str]]:
+    """Return the columns that each table lacks of those of all, of the tables that lack some."""
+    every = dict.fromkeys(column for upload in tables for column in upload.frame.columns)
+    lacks = {upload.name: [column for column in every if column not in upload.frame.columns] for upload in tables}
+    return {name: columns for name, columns in lacks.items() if columns}
+
+
+def _apart_by_label(tables: Sequence[Upload], shared: Sequence[str]) -> bool:
+    """Tell whether tables that lack columns have a label each all the same, and are of different things."""
+    named = _labels_among(list(dict.fromkeys(column for upload in tables for column in upload.frame.columns)))
+    labels = set(named[:1] or [upload.frame.columns[-1] for upload in tables])
+    if len(labels) > 1 or not labels <= set(shared):
+        return False
+    return not ids_of_domains(tables, {upload.name: domain_tables.guess_id(upload.frame)[0] for upload in tables})
 
 
 def nearly_domains(uploads: Sequence[Upload]) -> str:
-    """Return a sentence if tables would be domains, but for columns that some of them lack, else ""."""
-    tables = {upload.name: upload.frame.columns for upload in uploads if upload.role == "table"}
-    if len(tables) < 2 or domain_columns(uploads):
+    """Return a sentence of the columns that some of several tables lack, and what follows for domains, else ""."""
+    tables = [upload for upload in uploads if upload.role == "table"]
+    lacks = _lacking(tables)
+    if not lacks or not domain_tables.shared_columns([upload.frame for upload in tables]):
         return ""
-    every = list(dict.fromkeys(column for columns in tables.values() for column in columns))
-    shared = set(every).intersection(*tables.values())
-    # An id and a label are of any tables of the same things.
-    if len(shared) < 3 or 2 * len(shared) <= len(every):
-        return ""
-    lacks = {name: [column for column in every if column not in columns] for name, columns in tables.items()}
-    found = "; ".join(f"{quoted(name)} lacks {listed(columns)}" for name, columns in lacks.items() if columns)
-    return f"{found}: tables with the same columns can be domains, each with its own labels, for Transfer."
+    found = "; ".join(f"{quoted(name)} lacks {listed(columns)}" for name, columns in lacks.items())
+    if domain_columns(uploads):
+        return f"{found}: Transfer learns from the columns that all tables have."
+    cure = "add or rename columns until all have the same, empty where a value is not known"
+    return f"{found}: {cure}, and the tables can be domains, each with its own labels, for Transfer."
 
 
 def stands_alone(uploads: Sequence[Upload]) -> bool:

@@ -88,15 +88,33 @@ def test_tables_of_the_same_ids_that_are_taken_for_domains_have_a_sentence():
     assert upload_schema.ids_of_domains(given_by(others), ids) == ""
 
 
-def test_tables_that_would_be_domains_but_for_a_column_get_a_sentence():
+def test_tables_that_would_be_domains_but_for_their_labels_have_a_sentence_of_what_to_do():
     kinds = {"kind": ["u", "v", "u"], "y": [1, 2, 3]}
     files = given_by({"a.csv": table(3, **kinds), "b.csv": table(3, **kinds), "c.csv": table(3, kind=["u", "v", "u"])})
     sentence = upload_schema.nearly_domains(files)
-    assert sentence.startswith("'c.csv' lacks 'y': tables with the same columns can be domains")
+    assert sentence.startswith("'c.csv' lacks 'y': add or rename columns until all have the same, empty where")
+    assert upload_schema.domain_columns(files) == []
     assert upload_schema.nearly_domains(files[:2]) == upload_schema.nearly_domains(files[2:]) == ""
     # views of the same things share an id and a label at most
     views = {"d.csv": b"id,kind,x\n1,u,2\n2,v,3\n", "e.csv": b"id,kind,z\n1,u,2\n2,v,3\n"}
     assert upload_schema.nearly_domains(given_by(views)) == ""
+
+
+def test_domains_of_which_one_lacks_a_column_learn_from_the_others():
+    names = {name: [f"{name[0]}{k}" for k in range(4)] for name in ("shop", "desk")}
+    state = {"state of health": ["cat", "dog"] * 2}
+    files = {
+        "shop.csv": table(4, id=names["shop"], pulse=[1.5, 2.5, 0.5, 1.0], **state),
+        "desk.csv": table(4, id=names["desk"], **state),
+    }
+    given = given_by(files)
+    assert upload_schema.nearly_domains(given).startswith("'desk.csv' lacks 'pulse': Transfer learns from the columns")
+    data = recipes.build(guessed(files), files.__getitem__)
+    assert data.y.tolist() == ["cat", "dog"] * 4 and not any(upload_problems.problems(data))
+    assert plain.domains(data, "shop").feature_names == ["x", "z"]
+    # of the same things they are two views, whatever they lack
+    views = files | {"desk.csv": table(4, id=names["shop"], **state)}
+    assert upload_schema.domain_columns(given_by(views)) == []
 
 
 def test_alike_ids_in_two_domains_are_two_instances():

@@ -460,7 +460,7 @@ def _label(uploads: Sequence[Upload], ids: dict[str, str]) -> tuple[Label | None
         return None, None
     table = tables[file] if file else next(iter(tables.values()))
     with which:
-        columns = table.columns
+        columns = table.columns if file else shared
         first = guess.column if guess and guess.file == file else columns[-1]
         column = _choice("Label", columns, first, f"label of {file}", help="What is to be predicted.")
     task, why = upload_schema.guess_task(table[column])
