@@ -133,6 +133,16 @@ def test_two_tables_and_an_edge_list_are_used_together(page):
     assert numbers(page) == {"Instances": "40", "Tables": "2", "Graphs": "1", "Labels": "35"}
 
 
+def test_row_numbers_are_odd_ids_of_the_same_things_and_usual_ones_of_domains(page):
+    tables = [{"id": list(range(8)), "x": [k / 7 for k in range(8)], "state": ["u", "v"] * 4} for _ in range(2)]
+    upload(page, home__csv=csv(**tables[0]), near__csv=csv(**tables[1]))
+    assert page.selectbox(key="label file").value == "" and page.selectbox(key="id home.csv").value == "id"
+    numbered = "look like row numbers: choose other columns"
+    assert not any(numbered in plain(each.value) for each in page.caption)
+    page.selectbox(key="label file").set_value("home.csv").run()
+    assert any(numbered in plain(each.value) for each in page.caption)
+
+
 def test_a_file_in_another_role_is_read_anew(page):
     upload(page, pairs__csv=csv(source=IDS[:-1], target=IDS[1:]), marks__csv=csv(person=IDS, x=list(range(40))))
     other = {"graph": "table", "table": "graph"}[page.selectbox(key="role pairs.csv").value]

@@ -339,8 +339,11 @@ def _alignment(uploads: Sequence[Upload]) -> None:
     st.subheader("How they fit together")
     ids = _ids(uploads)
     label, task = _label(uploads, ids)
-    if label is not None and label.file == upload_schema.EACH and (same := upload_schema.ids_of_domains(uploads, ids)):
-        st.caption(f":material/info: {escape(same)}")
+    # Rows of two domains may have one number: they are different things in any case.
+    each = label is not None and label.file == upload_schema.EACH
+    odd = upload_schema.ids_of_domains if each else upload_schema.row_numbers
+    if sentence := odd(uploads, ids):
+        st.caption(f":material/info: {escape(sentence)}")
     if lacking := upload_schema.nearly_domains(uploads):
         st.caption(f":material/info: {escape(lacking)}")
     without, spelling = _left_out(uploads), _spelling()
@@ -439,8 +442,6 @@ def _ids(uploads: Sequence[Upload]) -> dict[str, str]:
             f"Id column of {escape(upload.name)}", [*upload.frame.columns, *numbers], guess, f"id {upload.name}",
             format_func=lambda column: column or NUMBERED, help=f"Guessed {escape(guess or NUMBERED)}: {escape(why)}.",
         )  # fmt: skip
-    if sentence := upload_schema.row_numbers(uploads, chosen):
-        st.caption(f":material/info: {escape(sentence)}")
     return chosen
 
 
