@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from hetcore.events import RoundEnd
 from hetcore.figures import basic
 from studio.jobs.job import Status
 from studio.runs import table
@@ -18,10 +19,10 @@ from studio.views.consensus import widgets_lambda_map
 from tests.jobs.running import PATIENCE
 
 
-def _state(statuses):
+def _state(statuses, events):
     from studio.views.common import widgets_progress
 
-    widgets_progress.say(statuses)
+    widgets_progress.say(statuses, events)
 
 
 CUT = Status("run", "stopped", total=40, message="Stopped in a round, so no model was kept.")
@@ -39,7 +40,21 @@ EARLY, WHOLE = Status("run", "finished", rounds=39, total=40), Status("run", "fi
     ],
 )
 def test_a_training_that_ended_early_says_why(statuses, words):
-    page = AppTest.from_function(_state, args=(statuses,), default_timeout=PATIENCE).run()
+    page = AppTest.from_function(_state, args=(statuses, {}), default_timeout=PATIENCE).run()
+    assert not page.exception and page.caption[0].value.replace("\\", "") == words
+
+
+BOTH = "Training finished; H ended early: no lower loss; the guard of W took “all pooled”, of one round."
+
+
+@pytest.mark.parametrize(
+    ("early", "words"), [("W", "Training finished; the guard took “all pooled”, of one round."), ("HW", BOTH)]
+)
+def test_what_a_guard_took_has_its_one_round_and_missed_no_loss(early, words):
+    chosen = {"W": "all pooled", "H": "boosting"}
+    events = {label: [RoundEnd(label, 0, 40, {}, detail={"chosen": kind})] for label, kind in chosen.items()}
+    args = (dict.fromkeys(early, EARLY), events)
+    page = AppTest.from_function(_state, args=args, default_timeout=PATIENCE).run()
     assert not page.exception and page.caption[0].value.replace("\\", "") == words
 
 

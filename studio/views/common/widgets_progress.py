@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import streamlit as st
 
+from hetcore.transfer.left_out import BOOSTED
 from studio import session
 from studio.jobs import manager as jobs
 from studio.jobs.job import Setting
@@ -100,8 +101,16 @@ def player(statuses: Mapping[str, Any], order: Callable[[str], None]) -> None:
         st.button("Stop training", on_click=order, args=("stop",), icon=":material/stop:", disabled=stopping)
 
 
-def say(statuses: Mapping[str, Any]) -> Any:
-    """Show one line and one bar for all trainings, and what went wrong; return the bar, None where none goes on."""
+def say(statuses: Mapping[str, Any], events: Mapping[str, Sequence[Any]]) -> Any:
+    """Show one line and one bar for all trainings, and what went wrong; return the bar, None where none goes on.
+
+    Parameters
+    ----------
+    statuses : mapping of str to Status
+        By label.
+    events : mapping of str to sequence of RoundEnd
+        Of the rounds so far, by label: why one ended early.
+    """
     several = len(statuses) > 1
     for label, status in statuses.items():
         if status.state == "failed":
@@ -111,7 +120,7 @@ def say(statuses: Mapping[str, Any]) -> Any:
         messages = [status.message for status in statuses.values() if status.message and status.state != "failed"]
         states = {status.state for status in statuses.values()} - {"failed"}
         if states:
-            wording = WORDS["stopped" if "stopped" in states else "finished"] + _early(statuses)
+            wording = WORDS["stopped" if "stopped" in states else "finished"] + _early(statuses, events)
             # Once, of however many it is true.
             st.caption(escape(" ".join([f"{wording}.", *dict.fromkeys(messages)])))
         return None
@@ -128,14 +137,17 @@ def say_on(place: Any, statuses: Mapping[str, Any]) -> Any:
     return place.progress(min(done / max(total, 1), 1.0), text=escape(text))
 
 
-def _early(statuses: Mapping[str, Any]) -> str:
+def _early(statuses: Mapping[str, Any], events: Mapping[str, Sequence[Any]]) -> str:
     """Say which trainings ended before all rounds were done, and why; empty where none did."""
     # One that was stopped ended early too, and nobody wonders why.
     early = [label for label, each in statuses.items() if each.state == "finished" and 0 < each.rounds < each.total]
-    if not early:
-        return ""
-    whose = "" if len(statuses) == 1 else f"; {', '.join(early)} ended"
-    return f"{whose} early: no lower loss"
+    details = {label: events[label][-1].detail for label in early if events.get(label)}
+    # What a guard takes in place of boosting has one round from the start.
+    taken = {label: each["chosen"] for label, each in details.items() if each.get("chosen", BOOSTED) != BOOSTED}
+    boosted, several = ", ".join(label for label in early if label not in taken), len(statuses) > 1
+    text = (f"; {boosted} ended early" if several else " early") + ": no lower loss" if boosted else ""
+    whose = {label: f" of {label}" if several else "" for label in taken}
+    return text + "".join(f"; the guard{whose[label]} took “{kind}”, of one round" for label, kind in taken.items())
 
 
 def _line(label: str, status: Any) -> str:

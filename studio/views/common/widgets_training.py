@@ -444,7 +444,7 @@ class LiveTrainings:
     def _say(self, statuses: Mapping[str, Any]) -> Any:
         """Say how far the trainings are, and draw the buttons of those that go on; return their bar, if any."""
         with st.container(key="state"):
-            line = progress.say(statuses)
+            line = progress.say(statuses, self.events())
         with st.container(key="ahead"):
             if self._kept.own and any(status.state == "queued" for status in statuses.values()):
                 progress.ahead(self.runs.values(), self._owner)
