@@ -25,6 +25,8 @@ NEAR_END = 100.0
 """η beyond which the words of a mark, centred over it, would be cut at the end of the axis."""
 LEAST_HEIGHT = 0.01
 """Of log loss, that the axis of a curve over η spans at least."""
+LEAST_SHARES, HALF_MARKER = 0.1, 0.005
+"""What an axis of shares spans at least, but for its ends, and what it goes beyond 0 and 1."""
 SHADE = "rgba(128,128,128,0.15)"
 APART = 0.5
 """Of the height of a curve over η, how far apart the names of marks stand: a line of letters on a small chart."""
@@ -133,8 +135,19 @@ def side_by_side(
         mark = {"type": "line", "xref": "paper", "x0": 0, "x1": 1, "y0": level, "y1": level}
         figure["layout"]["shapes"] = [mark | {"line": {"color": GREY, "width": 1, "dash": "dot"}}]
     if percent:
-        figure["layout"]["yaxis"] |= {"tickformat": ".0%"}
+        values = np.concatenate([np.zeros(0), *(trace["y"] for trace in figure["data"])])
+        figure["layout"]["yaxis"] |= {"tickformat": ".0%", **_share_range(values[np.isfinite(values)])}
     return figure
+
+
+def _share_range(values: NDArray[np.float64]) -> dict[str, list[float]]:
+    """Return the range of an axis of shares, which fits where all are equal, and has no tick below 0 or above 100%."""
+    if not len(values):
+        return {}
+    low, high = float(values.min()), float(values.max())
+    room = max(0.08 * (high - low), 0.5 * (LEAST_SHARES - (high - low)))
+    # Half a marker beyond the ends, which a line at 100% is not to be cut by.
+    return {"range": [max(low - room, -HALF_MARKER), min(high + room, 1.0 + HALF_MARKER)]}
 
 
 def _level(x: Sequence[float], y: Sequence[float], longest: int) -> Line:

@@ -348,6 +348,18 @@ def test_a_method_of_one_round_is_a_level_line():
     assert level["x"].tolist() == [1, 3] and level["y"].tolist() == [0.7, 0.7] and level["line"]["dash"] == "dash"
 
 
+RANGES = [
+    ([0.944] * 3, (0.894, 0.994)), ([1.0] * 3, (0.95, 1.005)), ([0.0] * 3, (-0.005, 0.05)), ([0.2, 0.7], (0.16, 0.74)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("values", "expected"), RANGES)
+def test_an_axis_of_shares_fits_equal_values_and_ends_at_all_of_them(values, expected):
+    figure = figures.side_by_side({"A": (range(1, 1 + len(values)), values)}, "y", ["A"], percent=True)
+    assert figure["layout"]["yaxis"]["range"] == pytest.approx(expected)
+    assert "range" not in figures.side_by_side({}, "y", ["A"], percent=True)["layout"]["yaxis"]
+
+
 def test_a_figure_without_a_line_says_why_it_is_empty():
     events, order = {"Blend": (), "MultiSource": ()}, ["Blend", "MultiSource"]
     lines = {"MultiSource": ([1, 2], [0, 1])}
