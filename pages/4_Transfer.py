@@ -105,17 +105,17 @@ def more(choice: Choice, methods: list[str]) -> Choice:
     """Draw η and what is rarely changed."""
     # Above the others, and drawn after them: its curve is of what they say.
     place, given = st.container(), {}
+    # What no chosen method takes would be moved in vain.
+    taken = {name for method in methods for name in METHODS[method].takes}
     with st.expander("More parameters"):
-        # One slider of all methods, which begins where the one that is chosen at first does.
-        start = hc.WeightedMultiSourceTrAdaBoostClassifier().n_iterations
-        given["n_iterations"] = parameter_slider(hc.TrAdaBoostClassifier.n_iterations, "transfer_rounds", start)
-        given["max_depth"] = parameter_slider(hc.TrAdaBoostClassifier.max_depth, "transfer_depth")
-        updates = ["exponential", "multiplicative"]
-        text = "Whether η multiplies the exponents of the weights, or the weights themselves."
-        given["update"] = choose("η acts", updates, updates[0], "update", text)
-        text = "As printed: both for exponents; the target for weights, where both would cancel out."
-        on = choose("η on", ["as usual", "target", "source", "both"], "as usual", "eta_on", text)
-        given["eta_on"] = None if on == "as usual" else on
+        if "n_iterations" in taken:
+            # One slider of all methods, which begins where the one that is chosen at first does.
+            start = hc.WeightedMultiSourceTrAdaBoostClassifier().n_iterations
+            given["n_iterations"] = parameter_slider(hc.TrAdaBoostClassifier.n_iterations, "transfer_rounds", start)
+        if "max_depth" in taken:
+            given["max_depth"] = parameter_slider(hc.TrAdaBoostClassifier.max_depth, "transfer_depth")
+        if WEIGHTED in methods:
+            given |= how_eta_acts()
         text = "Of the examples that are drawn, and of training."
         key = held("transfer_seed", 0, Limits(0, 9999), label="Seed")
         given["seed"] = int(st.number_input("Seed", 0, 9999, key=key, help=text))
@@ -125,6 +125,16 @@ def more(choice: Choice, methods: list[str]) -> Choice:
         return choice
     with place:
         return replace(choice, eta=eta_control(*sizes(choice), eta_path(choice)))
+
+
+def how_eta_acts() -> dict[str, str | None]:
+    """Draw what η multiplies, and of which rows."""
+    updates = ["exponential", "multiplicative"]
+    text = "Whether η multiplies the exponents of the weights, or the weights themselves."
+    update = choose("η acts", updates, updates[0], "update", text)
+    text = "As printed: both for exponents; the target for weights, where both would cancel out."
+    on = choose("η on", ["as usual", "target", "source", "both"], "as usual", "eta_on", text)
+    return {"update": update, "eta_on": None if on == "as usual" else on}
 
 
 def sizes(choice: Choice) -> tuple[int, int]:

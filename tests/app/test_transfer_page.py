@@ -191,6 +191,21 @@ def test_what_cannot_be_trained_is_compared_with_nothing_and_nobody_is_asked_to_
     assert page.multiselect(key="teachers").value == ["near", "far"] and not page.info
 
 
+def test_a_parameter_is_a_control_where_a_chosen_method_takes_it(page):
+    def drawn() -> set[str]:
+        keys = {each.key for each in (*page.slider, *page.selectbox)}
+        return keys & {"transfer_rounds", "transfer_depth", "update", "eta_on"}
+
+    assert drawn() == {"transfer_rounds", "update", "eta_on"}
+    page.multiselect(key="methods").set_value(["TrAdaBoost"]).run()
+    assert drawn() == {"transfer_rounds", "transfer_depth"}
+    page.slider(key="transfer_depth").set_value(3).run()
+    page.multiselect(key="methods").set_value(["Blend", "No transfer"]).run()
+    assert not drawn() and page.number_input(key="transfer_seed").value == 0
+    page.multiselect(key="methods").set_value(["TrAdaBoost"]).run()
+    assert page.slider(key="transfer_depth").value == 3 and not page.exception
+
+
 def test_a_column_in_another_unit_is_reported_before_training(page, monkeypatch):
     assert not any("another unit" in each.value for each in page.caption)
     page.session_state["transfer units"] = (None,)
