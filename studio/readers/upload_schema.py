@@ -19,7 +19,7 @@ from studio.uploads import TABULAR, Upload
 
 __all__ = [
     "EACH", "Label", "domain_columns", "edge_lists", "first_row", "guess_ids", "guess_label", "guess_task",
-    "ids_of_domains", "nearly_domains", "row_numbers", "stands_alone",
+    "ids_of_domains", "nearly_domains", "repeated_ids", "row_numbers", "stands_alone",
 ]  # fmt: skip
 
 EACH = ""
@@ -229,6 +229,19 @@ def ids_of_domains(uploads: Sequence[Upload], ids: Mapping[str, str]) -> str:
         return ""
     files = listed(dict.fromkeys(file for file in columns if any(file in pair for pair in pairs)))
     return f"{files} have the same ids, which are different things here: if they are not, choose one file of labels."
+
+
+def repeated_ids(uploads: Sequence[Upload], ids: Mapping[str, str]) -> str:
+    """Return a sentence if rows of domains are numbered though a column seems to hold their ids, else ""."""
+    parts = []
+    for upload in (upload for upload in uploads if upload.role == "table" and not ids.get(upload.name)):
+        nearly = [column for column in _unique_columns(upload.frame, _NEARLY) if looks_like_id(column)]
+        # What tells the rows of another domain apart is the id here too, however often it comes again.
+        columns = [column for column in upload.frame.columns if column in (*ids.values(), *nearly)]
+        repeated = [column for column in columns if upload.frame[column].drop_nulls().n_unique() < upload.frame.height]
+        parts += [f"{quoted(upload.name)} has ids in {quoted(column)}" for column in repeated[:1]]
+    more = "rows are numbered, and they are a column as any other"
+    return f"{'; '.join(parts)} that are missing or come again: {more}." if parts else ""
 
 
 def _nodes(uploads: Sequence[Upload]) -> list[_Column]:

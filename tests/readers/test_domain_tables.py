@@ -117,6 +117,16 @@ def test_domains_of_which_one_lacks_a_column_learn_from_the_others():
     assert upload_schema.domain_columns(given_by(views)) == []
 
 
+def test_ids_of_a_domain_that_come_again_have_a_sentence():
+    given = given_by(NAMED | {"desk.csv": table(3, code=["d", "d", "e"], kind=["v", "u", "v"])})
+    ids = {name: column for name, (column, _) in upload_schema.guess_ids(given).items()}
+    assert ids == {"shop.csv": "code", "desk.csv": ""}
+    sentence = upload_schema.repeated_ids(given, ids)
+    assert sentence.startswith("'desk.csv' has ids in 'code' that are missing or come again: rows are numbered")
+    assert upload_schema.repeated_ids(given_by(FILES), dict.fromkeys(FILES, "")) == ""  # nothing seems to be an id
+    assert upload_schema.repeated_ids(given_by(NAMED), dict.fromkeys(NAMED, "")) == ""  # numbered as was chosen
+
+
 def test_alike_ids_in_two_domains_are_two_instances():
     data = recipes.build(guessed(NAMED), NAMED.__getitem__)
     assert data.ids.tolist() == ["shop/a", "shop/b", "shop/c", "desk/a", "desk/b", "desk/d"]

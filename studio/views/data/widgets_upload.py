@@ -341,11 +341,9 @@ def _alignment(uploads: Sequence[Upload]) -> None:
     label, task = _label(uploads, ids)
     # Rows of two domains may have one number: they are different things in any case.
     each = label is not None and label.file == upload_schema.EACH
-    odd = upload_schema.ids_of_domains if each else upload_schema.row_numbers
-    if sentence := odd(uploads, ids):
+    odd = (upload_schema.ids_of_domains, upload_schema.repeated_ids) if each else (upload_schema.row_numbers,)
+    for sentence in filter(None, [*(check(uploads, ids) for check in odd), upload_schema.nearly_domains(uploads)]):
         st.caption(f":material/info: {escape(sentence)}")
-    if lacking := upload_schema.nearly_domains(uploads):
-        st.caption(f":material/info: {escape(lacking)}")
     without, spelling = _left_out(uploads), _spelling()
     clicked = st.button("Use this data", type="primary", icon=":material/check:")
     clicked = st.session_state.pop("again", False) or clicked
