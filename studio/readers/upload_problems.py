@@ -47,7 +47,8 @@ class Problems(NamedTuple):
 
 
 _HARD = {
-    "no_common_id": "choose another id column, or take it out",
+    "no_common_id": "choose another id column, give all tables the same columns if their rows are different things, "
+    "or take it out",
     "no_label": "choose another label column, or “no labels”",
     "one_class": "choose another label column, or “no labels”",
     "one_value": "choose another label column, or “no labels”",

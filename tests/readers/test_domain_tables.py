@@ -100,6 +100,14 @@ def test_tables_that_would_be_domains_but_for_their_labels_have_a_sentence_of_wh
     assert upload_schema.nearly_domains(given_by(views)) == ""
 
 
+def test_a_table_of_other_things_without_their_label_is_refused_with_the_way_to_domains():
+    code = {name: [f"{name[0]}{k}" for k in range(6)] for name in ("shop", "desk")}
+    files = {"shop.csv": table(6, code=code["shop"], kind=["u", "v"] * 3), "desk.csv": table(6, code=code["desk"])}
+    assert upload_schema.nearly_domains(given_by(files)).startswith("'desk.csv' lacks 'kind': add or rename")
+    (sentence,) = upload_problems.problems(recipes.build(guessed(files), files.__getitem__)).hard
+    assert sentence.startswith("Source 'desk': no id in common") and "give all tables the same columns" in sentence
+
+
 def test_domains_of_which_one_lacks_a_column_learn_from_the_others():
     names = {name: [f"{name[0]}{k}" for k in range(4)] for name in ("shop", "desk")}
     state = {"state of health": ["cat", "dog"] * 2}
