@@ -37,7 +37,7 @@ from hetcore.metrics import known_targets
 from hetcore.parameters import Domain, Whole, param
 from hetcore.schema import SHARES, ClassLabels, Value
 
-__all__ = ["Rows", "TransferBase", "TransferEstimator", "TransferProblem", "scored"]
+__all__ = ["Rows", "TransferBase", "TransferEstimator", "TransferProblem", "eval_rows", "scored"]
 
 
 @dataclass(frozen=True)
@@ -242,11 +242,7 @@ class TransferEstimator(ClassifierScore, TransferBase):
     def _held_out(self, eval_set: Any, classes: NDArray) -> Rows | None:
         if eval_set is None:
             return None
-        X, y = eval_pair(eval_set)
-        check_one_each(np.asarray(X), np.asarray(y))
-        if len(y) and not known_targets(unmasked(y)).any():
-            raise DataError(f"All {len(y):,} labels of eval_set are missing: give some, or leave it out.")
-        X, y, _ = _labelled(X, y, None)
+        X, y, _ = _labelled(*eval_rows(eval_set)[:2], None)
         y = np.asarray(y)
         warn_of_other_classes(y, classes, "eval_set", stacklevel=5)
         X = self._like_fit(X)
@@ -313,6 +309,16 @@ class TransferEstimator(ClassifierScore, TransferBase):
             "losses": {name: loss for name, (loss, _) in measured.items()},
             "detail": {"metric_name": "error", "metric": metric},
         }
+
+
+def eval_rows(eval_set: Any) -> tuple[Any, Any, NDArray[np.bool_]]:
+    """Return X and y of an `eval_set`, and which labels are known (n,); DataError where none is, or they don't fit."""
+    X, y = eval_pair(eval_set)
+    check_one_each(np.asarray(X), np.asarray(y))
+    known = known_targets(unmasked(y))
+    if len(known) and not known.any():
+        raise DataError(f"All {len(known):,} labels of eval_set are missing: give some, or leave it out.")
+    return X, y, known
 
 
 def scored(codes: NDArray, probabilities: NDArray) -> tuple[float, float]:

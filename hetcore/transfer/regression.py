@@ -12,15 +12,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from hetcore.base import RegressorScore
-from hetcore.checks import check_one_each, eval_pair
-from hetcore.data.columns import unmasked
 from hetcore.errors import DataError
-from hetcore.metrics import known_targets
 from hetcore.numerics import mean_and_deviation, root_mean_square
 from hetcore.parameters import Interval
 from hetcore.registry import MemoryNeed, estimator
 from hetcore.schema import Value
-from hetcore.transfer.estimator import Rows, TransferBase, TransferProblem
+from hetcore.transfer.estimator import Rows, TransferBase, TransferProblem, eval_rows
 from hetcore.transfer.stacking import Blend
 
 __all__ = ["TransferRegressor"]
@@ -75,11 +72,7 @@ class TransferRegressor(RegressorScore, Blend, TransferBase):
         _check_sizes(values, domain, names)
         held_out = None
         if eval_set is not None:
-            rows, labels = eval_pair(eval_set)
-            check_one_each(np.asarray(rows), np.asarray(labels))
-            known = known_targets(unmasked(labels))
-            if not known.any():
-                raise DataError(f"All {len(known):,} labels of eval_set are missing: give some, or leave it out.")
+            rows, labels, known = eval_rows(eval_set)
             rows, labels = self._like_fit(rows)[known], _numbers(np.asarray(labels)[known], "The labels of eval_set")
             held_out = Rows(rows, (labels - self._centre) / self._unit)
         return TransferProblem(
@@ -128,7 +121,8 @@ def _check_sizes(values: NDArray[np.float64], domain: NDArray[np.int64], names: 
     center = np.median(own) if own.size else 0.0
     spread = np.abs(own - center).max(initial=0.0)
     apart = np.abs(values / MOST_APART - center / MOST_APART)
-    if spread > 0 and (worst := int(apart.argmax())) >= 0 and apart[worst] > spread:
+    worst = int(apart.argmax())
+    if 0 < spread < apart[worst]:
         raise DataError(
             f"The labels of source {names[domain[worst] - 1]!r} hold {values[worst]:g}, where the target's lie within "
             f"{spread:g} of {center:g}: beside it nothing would be left of those. Correct it, or leave that row out."
