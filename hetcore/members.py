@@ -239,14 +239,14 @@ class ObliviousGrower(MemberGrower):
     """
 
     def _scratch(self, m: int) -> tuple[Levels, NDArray, NDArray]:
-        c, leaves, (n_outputs, n_hessians) = self.parts.columns.shape[1], most_leaves(self.params, m), self.shape
-        width = n_outputs + max(1, n_hessians)
+        c, leaves, (n_outputs, _) = self.parts.columns.shape[1], most_leaves(self.params, m), self.shape
+        width = 2 if n_outputs == 1 else -8 * (-n_outputs // 4)
         levels = Levels(
             order=np.empty((c, m), np.uint32),
             bins=np.empty((c, m), np.uint8),
             begins=np.empty(257, np.int64),
             leaf=np.empty(m, np.uint32),
-            slopes=np.empty((m, width)),
+            slopes=np.zeros((m, width), np.float32),
             totals=np.empty((leaves, width)),
             sums=np.empty((leaves, 2, width)),
             held=np.empty(leaves),

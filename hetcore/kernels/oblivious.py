@@ -21,6 +21,7 @@ from hetcore.kernels.cache import kernel
 from hetcore.kernels.grower import write_leaf
 from hetcore.kernels.layout import ALL_KNOWN, MISSING_BIN
 from hetcore.kernels.members import fall, take_step, write_slopes
+from hetcore.kernels.vector import move_row
 
 
 class Levels(NamedTuple):
@@ -36,8 +37,9 @@ class Levels(NamedTuple):
         Where the rows of each bin begin.
     leaf : (m,) uint32
         In which node of the level each row is.
-    slopes : (m, W) float64
-        Gradients of each row, then its hessians: 1, or one each.
+    slopes : (m, W) float32
+        Gradients of each row, then as many hessians. W is 2, or twice the outputs with nothing after them up to a
+        multiple of four.
     totals : (L, W) float64
         Of each node.
     sums : (L, 2, W) float64
@@ -76,13 +78,12 @@ def _sort_rows(binned, columns, rows, levels):
 sort_rows = kernel(_sort_rows, allocates=False)
 
 
-def _explained(left, right, n_outputs, l2):
+def _explained(left, right, l2):
     """Return the sum over both children, of sums (W,), and the outputs of G^2 / (H + l2)."""
-    found, several = 0.0, left.shape[0] > n_outputs + 1
+    found, half = 0.0, left.shape[0] // 2
     # one division for both children
-    for k in range(n_outputs):
-        h = n_outputs + k if several else n_outputs
-        a, b = left[h] + l2, right[h] + l2
+    for k in range(half):
+        a, b = left[half + k] + l2, right[half + k] + l2
         found += (left[k] * left[k] * b + right[k] * right[k] * a) / (a * b)
     return found
 
@@ -90,7 +91,7 @@ def _explained(left, right, n_outputs, l2):
 explained = kernel(_explained, allocates=False, reorders=True)
 
 
-def _search_column(q, n_rows, n_nodes, best, l2, n_outputs, levels):
+def _search_column(q, n_rows, n_nodes, best, l2, levels):
     """Line 3 for column q; return what its best cut explains, or `best` if none explains more, and the cut or -1."""
     order, bins, slopes, sums, held = levels.order[q], levels.bins[q], levels.slopes, levels.sums, levels.held
     width, now, cut = slopes.shape[1], 0.0, -1
@@ -100,24 +101,21 @@ def _search_column(q, n_rows, n_nodes, best, l2, n_outputs, levels):
         for c in range(width):
             sums[node, 0, c] = 0.0
             sums[node, 1, c] = levels.totals[node, c]
-        held[node] = explained(sums[node, 0], sums[node, 1], n_outputs, l2)
+        held[node] = explained(sums[node, 0], sums[node, 1], l2)
         now += held[node]
     for i in range(n_rows - 1):
         place = order[i]
         node = levels.leaf[place]
-        left, right = sums[node, 0], sums[node, 1]
         if width == 2:
-            # the same as below: loops over a single output cost as much again
-            g, h = slopes[place, 0], slopes[place, 1]
+            # the same as below: vectors over a single output cost as much again
+            left, right = sums[node, 0], sums[node, 1]
+            g, h = np.float64(slopes[place, 0]), np.float64(slopes[place, 1])
             u, v, a, b = left[0] + g, right[0] - g, left[1] + h, right[1] - h
             left[0], right[0], left[1], right[1] = u, v, a, b
             a, b = a + l2, b + l2
             both = (u * u * b + v * v * a) / (a * b)
         else:
-            for c in range(width):
-                left[c] += slopes[place, c]
-                right[c] -= slopes[place, c]
-            both = explained(left, right, n_outputs, l2)
+            both = move_row(sums, node, slopes, place, l2)
         now += both - held[node]
         held[node] = both
         if bins[i + 1] != bins[i] and now > best:
@@ -131,16 +129,16 @@ search_column = kernel(_search_column, allocates=False)
 
 def _write_level(first, depth, n_rows, n_nodes, l2, levels, nodes, values):
     """Write the nodes of a level as leaves, the first of which has the number `first`; return what they explain."""
-    n_outputs, totals = values.shape[1], levels.totals
+    half, totals = levels.totals.shape[1] // 2, levels.totals
     totals[:n_nodes] = 0.0
     for i in range(n_rows):
         for c in range(totals.shape[1]):
             totals[levels.leaf[i], c] += levels.slopes[i, c]
-    found, several = 0.0, totals.shape[1] > n_outputs + 1
+    found = 0.0
     for j in range(n_nodes):
         write_leaf(nodes[first + j], 0, depth)
-        for k in range(n_outputs):
-            weight = totals[j, n_outputs + (k if several else 0)] + l2
+        for k in range(values.shape[1]):
+            weight = totals[j, half + k] + l2
             values[first + j, k] = -totals[j, k] / weight
             found += totals[j, k] * totals[j, k] / weight
     for i in range(n_rows):
@@ -172,14 +170,12 @@ def _grow_oblivious(binned, columns, rows, params, levels, slopes, found):
         Number of nodes; -1 if a gradient or hessian is not finite.
     """
     (gradients, hessians), (nodes, values, leaves) = slopes, found
-    n_rows, n_outputs = rows.shape[0], values.shape[1]
+    n_rows, half = rows.shape[0], levels.slopes.shape[1] // 2
     for i in range(n_rows):
         levels.leaf[i] = 0
-        levels.slopes[i, n_outputs] = 1.0
-        for k in range(n_outputs):
+        for k in range(values.shape[1]):
             levels.slopes[i, k] = gradients[rows[i], k]
-        for k in range(hessians.shape[1]):
-            levels.slopes[i, n_outputs + k] = hessians[rows[i], k]
+            levels.slopes[i, half + k] = hessians[rows[i], k] if hessians.shape[1] > 0 else np.float32(1.0)
     sort_rows(binned, columns, rows, levels)
     # nodes of a level are first, ..., first + n_nodes - 1; those of the next one follow
     first, n_nodes, depth = 0, 1, 0
@@ -190,7 +186,7 @@ def _grow_oblivious(binned, columns, rows, params, levels, slopes, found):
         # what is left by rounding is no gain
         best, column, cut = before * (1.0 + 1e-9) + params.min_gain, np.int64(-1), np.int64(0)
         for q in range(columns.shape[0]):
-            best, at = search_column(q, n_rows, n_nodes, best, params.l2, n_outputs, levels)
+            best, at = search_column(q, n_rows, n_nodes, best, params.l2, levels)
             if at >= 0:
                 column, cut = np.int64(columns[q]), at
         if column < 0:

@@ -1,4 +1,4 @@
-"""What the compiler does not do by itself: rows of words added four at a time, and memory asked for ahead.
+"""What the compiler does not do by itself: rows worked through four places at a time, and memory asked for ahead.
 
 The compiler turns the plain loop over a row's W words into vector code only behind checks for overlap and length,
 which cost more than so short an addition. Measured against that loop: W = 4 three times, W = 8 and 12 one and a half
@@ -14,10 +14,13 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-__all__ = ["add_row", "ask_for_row", "lowest_bit"]
+__all__ = ["add_row", "ask_for_row", "lowest_bit", "move_row"]
 
 _WORD = ir.IntType(64)
 _FOUR_WORDS = ir.VectorType(_WORD, 4)
+_REAL = ir.DoubleType()
+_FOUR_REALS = ir.VectorType(_REAL, 4)
+_FOUR_SHORT = ir.VectorType(ir.FloatType(), 4)
 
 
 @intrinsic
@@ -27,6 +30,16 @@ def add_row(typing_context: Any, target: Any, at: Any, source: Any, i: Any) -> A
     Nothing is checked; `at` and `i` are not negative.
     """
     return types.void(target, at, source, i), _generate
+
+
+@intrinsic
+def move_row(typing_context: Any, sums: Any, node: Any, slopes: Any, i: Any, l2: Any) -> Any:
+    """Move row i of slopes (., W) from sums[node, 1] to sums[node, 0]; return what both explain then, by `l2` above 0.
+
+    A row is W / 2 gradients, and as many hessians: W / 2 is a multiple of 4. Arrays are C-contiguous, of float64 and
+    (slopes) float32, and do not overlap; nothing is checked; `node` and `i` are not negative.
+    """
+    return types.float64(sums, node, slopes, i, types.float64), _move
 
 
 @intrinsic
@@ -71,10 +84,43 @@ def _generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any
     return context.get_dummy_value()
 
 
+def _move(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    """Write the loop over the vectors of outputs."""
+    sums, node, slopes, i, l2 = arguments
+    children, _ = _row(context, builder, signature.args[0], sums, node)
+    row, width = _row(context, builder, signature.args[2], slopes, i)
+    penalty, none = ir.Constant(_FOUR_REALS, ir.Undefined), ir.Constant(_FOUR_REALS, [0.0] * 4)
+    for lane in range(4):
+        penalty = builder.insert_element(penalty, l2, ir.IntType(32)(lane))
+    total = cgutils.alloca_once_value(builder, none)
+
+    def at(start: Any, place: Any, kind: Any = _FOUR_REALS) -> Any:
+        return builder.bitcast(builder.gep(start, [place]), kind.as_pointer())
+
+    half = builder.lshr(width, _WORD(1))
+    with cgutils.for_range_slice(builder, _WORD(0), half, _WORD(4), inc=True) as (k, _):
+        moved, parts = [], (k, builder.add(half, k))
+        slope = [builder.fpext(builder.load(at(row, part, _FOUR_SHORT), align=4), _FOUR_REALS) for part in parts]
+        for child, change in ((_WORD(0), builder.fadd), (width, builder.fsub)):
+            places = [at(children, builder.add(child, part)) for part in parts]
+            found = [change(builder.load(place, align=8), own) for place, own in zip(places, slope)]
+            for place, each in zip(places, found):
+                builder.store(each, place, align=8)
+            moved.append((found[0], builder.fadd(found[1], penalty)))
+        (u, a), (v, b) = moved
+        # one division for both children
+        left, right = (builder.fmul(builder.fmul(g, g), h) for g, h in ((u, b), (v, a)))
+        both = builder.fdiv(builder.fadd(left, right), builder.fmul(a, b))
+        builder.store(builder.fadd(builder.load(total), both), total)
+    lanes = [builder.extract_element(builder.load(total), ir.IntType(32)(lane)) for lane in range(4)]
+    return builder.fadd(builder.fadd(lanes[0], lanes[1]), builder.fadd(lanes[2], lanes[3]))
+
+
 def _row(context: Any, builder: Any, kind: Any, array: Any, number: Any) -> tuple[Any, Any]:
-    """Return where a row of an array begins, and its width."""
+    """Return where a row of an array begins (a pair of rows, where it has three dimensions), and the width of one."""
     fields = context.make_array(kind)(context, builder, array)
-    width = builder.extract_value(fields.shape, 1)
+    width = builder.extract_value(fields.shape, kind.ndim - 1)
     # widened without a sign: a bin is a uint8, and 255 must not become -1
     number = builder.zext(number, _WORD) if number.type.width < 64 else number
-    return builder.gep(fields.data, [builder.mul(number, width)]), width
+    apart = builder.mul(width, _WORD(2)) if kind.ndim == 3 else width
+    return builder.gep(fields.data, [builder.mul(number, apart)]), width

@@ -38,7 +38,7 @@ def boosted(grower, drawn, learned, k, classes):
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2])
-@pytest.mark.parametrize(("k", "classes"), [(1, False), (1, True), (3, True), (2, False)])
+@pytest.mark.parametrize(("k", "classes"), [(1, False), (1, True), (3, True), (5, True), (2, False)])
 def test_members_are_boosted_as_the_twin_boosts_them(k, classes, n_jobs):
     (binned, n_bins), rng = made(80), np.random.default_rng(k)
     labelled, pulled, rate, weight, limit = 40, 20, 0.5, np.float32(0.4), 0.9 if classes else np.inf
