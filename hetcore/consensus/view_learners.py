@@ -5,8 +5,8 @@ worker of a cluster. Each has a member for each fold, fitted to the labels of th
 by the member that did not see it, any other row by the mean of all members. A learner's scores are those of its best
 round: the one with the lowest loss of the labelled rows, so scored.
 
-- Trees: five trees a member and round (three of more than two classes) on a share of the rows, oblivious ones on 2,000
-  at most, leaves by a Newton step.
+- Trees: five trees a member and round (two of more than two classes, of longer steps) on a share of the rows, oblivious
+  ones on 2,000 at most, leaves by a Newton step.
   The first rounds take longer steps, so that a view shows early how far it gets.
 - Smooth: ridge steps, see `hetcore.consensus.smooth_learner`.
 """
@@ -34,11 +34,11 @@ from hetcore.trees import TreeParams
 __all__ = ["Advanced", "BoostRule", "TreeLearner", "ViewContent", "ViewLearner", "ViewState"]
 
 TREES = 5  # of a member in a round; of more than two classes fewer
-TREES_OF_CLASSES = 3
+TREES_OF_CLASSES, STEP_OF_CLASSES = 2, 1.5  # and their step, in learning rates
 MOST_ROWS = 2_000  # of an oblivious tree, which takes several times as long on a row as another one
 MOST_COLUMNS = 120  # of a tree; of more than two classes fewer
 MOST_COLUMNS_OF_CLASSES = 30
-SHALLOW_CELLS = 1_000_000  # labelled rows times columns up to which shallow trees see all columns
+SHALLOW_CELLS = 300_000  # labelled rows times columns up to which shallow trees see all columns
 ROOTS = 2.0  # times the root of the columns, which a tree gets at least where there are very many
 SHARED = 1_000_000  # labels x columns; below it handing trees to threads costs more than it brings
 LEAF_LIMIT = 4.0  # largest Newton step of a class score
@@ -349,9 +349,9 @@ class TreeLearner(ViewLearner):
         return self.scores, self.trees[0], self.rng.bit_generator.state
 
     def _rate(self) -> float:
-        longer = LONGER_OF_CLASSES if self.outputs.k > 1 else LONGER
+        longer, step = (LONGER_OF_CLASSES, STEP_OF_CLASSES) if self.outputs.k > 1 else (LONGER, 1.0)
         # longer at first: a view shows early how far it gets, and the end is as fine as the learning rate says
-        return self.rule.learning_rate * max(1.0, longer * LONGER_FALL**self.round)
+        return self.rule.learning_rate * step * max(1.0, longer * LONGER_FALL**self.round)
 
     def _boost(self, pull: NDArray[np.float64] | None) -> None:
         members, head, k, rate = len(self.training), len(self.targets), self.outputs.k, self._rate()

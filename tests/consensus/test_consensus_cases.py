@@ -278,7 +278,8 @@ def test_values_of_any_size(task, printed, size):
     scaled = hc.HetData(sources, data.graphs, (data.ids, data.y), task=task)
     fit = model(task, printed).fit(scaled)
     assert np.isfinite(scores(fit, scaled)).all()
-    assert_allclose(scores(fit, scaled), scores(model(task, printed).fit(data), data), atol=1e-3)
+    # in float32 other digits are lost, and a tree may cut elsewhere
+    assert_allclose(scores(fit, scaled), scores(model(task, printed).fit(data), data), atol=3e-3)
 
 
 @pytest.mark.slow

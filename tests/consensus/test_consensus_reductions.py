@@ -26,6 +26,7 @@ from hetcore.consensus.view_learners import (
     LONGER,
     LONGER_FALL,
     LONGER_OF_CLASSES,
+    STEP_OF_CLASSES,
     TREES,
     TREES_OF_CLASSES,
     BoostRule,
@@ -84,7 +85,8 @@ def test_a_tree_learner_is_plain_gradient_boosting_on_the_other_folds(task):
         rows = np.flatnonzero((content.fold >= 0) & (content.fold != fold)).astype(np.int32)
         F = np.tile(outputs.prior, (data.n, 1))
         trees, longer = (TREES_OF_CLASSES, LONGER_OF_CLASSES) if K > 1 else (TREES, LONGER)
-        for rate in np.repeat([0.3 * max(1.0, longer * LONGER_FALL**t) for t in range(3)], trees):
+        step = 0.3 * (STEP_OF_CLASSES if K > 1 else 1.0)
+        for rate in np.repeat([step * max(1.0, longer * LONGER_FALL**t) for t in range(3)], trees):
             fitted = outputs.fitted(F)
             gradients, hessians = fitted - content.codes, outputs.curvature(fitted) if K > 1 else None
             given = gradients.astype("f4"), None if hessians is None else hessians.astype("f4")
