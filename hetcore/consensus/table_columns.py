@@ -1,11 +1,12 @@
 """The columns of all tables as trees and as smooth learners take them; learned from the training data, used on any.
 
-Trees take a table's encoded columns as they are, NaN where a value or a record is missing; of more than 300 columns the
-300 that vary most, and 32 principal components of all. Smooth learners take columns of mean 0 and deviation 1, at most
-4 from the mean (words: rows of length 1), 0 where missing, and of a skewed column its normal scores too, those of its
-logarithm; kernels 200 components of them where there are more, linear learners too where there are more than 2,000, or
-too many for memory. Of numbers, linear learners that see all columns see them uncut: a sum of prices is one at its far
-end too; of classes, whose log odds no far value holds back, that gained nothing (docs/trials.md).
+Trees take a table's encoded columns as they are, NaN where a value or a record is missing; of more than 300 columns 32
+principal components too, and of more than 20 million cells only those columns that vary most. Smooth learners take
+columns of mean 0 and deviation 1, at most 4 from the mean (words: rows of length 1), 0 where missing, and of a skewed
+column its normal scores too, those of its logarithm; kernels 200 components of them where there are more, linear
+learners too where there are more than 2,000, or too many for memory. Of numbers, linear learners that see all columns
+see them uncut: a sum of prices is one at its far end too; of classes, whose log odds no far value holds back, that
+gained nothing (docs/trials.md).
 """
 
 from __future__ import annotations
@@ -27,7 +28,8 @@ from hetcore.schema import Array, Part, Parts, State, Stored, Value, array, part
 
 __all__ = ["MOST_GRAPHS", "TableColumns", "TableEncoding", "Tables"]
 
-MOST_TREE_COLUMNS = 300
+WIDE = 300  # columns from which a table is a wide one
+MOST_TREE_CELLS = 20_000_000  # of a wide table, but for 300 columns, which trees see however many rows there are
 TREE_COMPONENTS = 32
 MOST_SMOOTH_COLUMNS = 200
 MOST_GRAPHS = 6  # with columns of their own; the union has those of all
@@ -111,7 +113,7 @@ class TableEncoding(Stored):
         """
         encoder = SourceEncoder().fit(source)
         # few columns: all of them, some at a time, and no components
-        if len(encoder.feature_names) <= MOST_TREE_COLUMNS:
+        if len(encoder.feature_names) <= WIDE:
             parts, whole = [], None
             for place, X in encoder.blocks(source):
                 plain = Projection.fit(X, n_jobs=n_jobs).with_scores(X, n_jobs)
@@ -124,7 +126,8 @@ class TableEncoding(Stored):
         plain = plain.with_reach(X) if uncut else plain
         rows = plain(X, n_jobs)
         # in their own order, those that vary most: ties by their place
-        kept = np.sort(np.argsort(-rows.var(axis=0), kind="stable")[:MOST_TREE_COLUMNS])
+        most = max(WIDE, MOST_TREE_CELLS // max(1, len(rows)))
+        kept = np.sort(np.argsort(-rows.var(axis=0), kind="stable")[:most])
         components = principal(rows, MOST_SMOOTH_COLUMNS)
         # trees split one column at a time, and see less in components; the first few are enough
         return cls(encoder, plain, components, kept, np.ascontiguousarray(components[:, :TREE_COMPONENTS])), X

