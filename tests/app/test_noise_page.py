@@ -42,12 +42,26 @@ def words(page):
     return " ".join(element.value for element in (*page.success, *page.caption, *page.markdown, *page.info))
 
 
+def place_of_expander(block, label):
+    """Return the places on the way down to an expander, by which the browser knows it; empty where there is none."""
+    for place, each in getattr(block, "children", {}).items():
+        if getattr(each, "label", "") == label and each.type == "expander":
+            return [place]
+        if way := place_of_expander(each, label):
+            return [place, *way]
+    return []
+
+
 def test_the_page_says_what_to_do_and_nothing_trains_unasked():
     page = opened("planted_noise")
     assert not page.exception
     assert page.title[0].value == "Noise"
     assert "Press Train" in page.info[0].value
     assert "live Noise Table" not in page.session_state
+    # An expander that another slider moves down would close.
+    before = place_of_expander(page.main, "More parameters")
+    page.slider(key="table_disturbed").set_value(20).run()
+    assert page.slider(key="table_sd") and before == place_of_expander(page.main, "More parameters") != []
 
 
 @pytest.mark.parametrize(("example", "kind"), [("planted_noise", "regression"), ("planted_flips", "classification")])
@@ -87,7 +101,11 @@ def in_tab(page, name):
 def test_bands_run_along_a_feature_and_show_residuals():
     page = trained(opened("planted_noise"), "Table")
     along = next(box for box in page.selectbox if box.label == "Along")
+    # In the browser too, which begins a list anew that was gone while a training went on.
+    assert along.options[along.proto.default] == along.value
     along.set_value("x_3").run()
+    along = next(box for box in page.selectbox if box.label == "Along")
+    assert along.options[along.proto.default] == "x_3"
     page.segmented_control(key="band_kind").set_value("residuals").run()
     assert not page.exception
     assert {"HGBM", "GBM"} <= {trace["name"] for trace in page.session_state["drawn noise"]["error"]["data"]}
@@ -119,6 +137,10 @@ def test_a_moved_slider_retrains_and_is_reported():
     page = ended(page, "Table")
     assert page.session_state["live Noise Table"].runs != first
     assert "30% of the training labels flipped" in page.success[0].value.replace("\\", "")
+    pair = page.selectbox(key="chance noise Table which")
+    pair.set_value(pair.options[1]).run()
+    # where it begins in the browser after the next training
+    assert page.selectbox(key="chance noise Table which").proto.default == 1
 
 
 def test_ratings_show_who_strays():

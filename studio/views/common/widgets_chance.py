@@ -85,12 +85,10 @@ def any_over_seeds(data: HetData, pairs: Mapping[str, tuple[Setting, Setting]], 
     # A choice of what is no longer offered makes Streamlit raise.
     if st.session_state.get(slot) not in pairs:
         st.session_state.pop(slot, None)
-    if slot not in st.session_state:
-        # After a reload the one that was made, if any.
-        made = (name for name, pair in pairs.items() if _run_of(data, [*map(setting_of, pair)], owner))
-        first = next(made, next(iter(pairs)))
-        st.session_state[slot] = [*pairs][asked_choice("pair", [*pairs], [*pairs].index(first))]
-    chosen = st.selectbox("More than chance?", list(pairs), width=360, **in_link("pair", slot))
+    # After a reload the one that was made, if any; where the list begins in the browser too.
+    made = (place for place, pair in enumerate(pairs.values()) if _run_of(data, [*map(setting_of, pair)], owner))
+    first = asked_choice("pair", [*pairs], next(made, 0))
+    chosen = st.selectbox("More than chance?", list(pairs), first, width=360, **in_link("pair", slot))
     over_seeds(data, *pairs[chosen], owner, key)
 
 

@@ -110,8 +110,10 @@ def _noise_controls(mode: str, data: HetData) -> tuple[int, int, float]:
     key = mode.lower()
     note = f"This share of the {text.lower()} to train on gets noise."
     share = slider(f"{text} disturbed, per cent", 0, 50, start=0, step=5, key=f"{key}_disturbed", help=note)
-    sd = 0.0
-    if share:
+    # One element, whatever is in it: what is below keeps its place, and an opened expander stays open.
+    with st.container():
+        if not share:
+            return known, share, 0.0
         sd = slider(
             "Noise, in standard deviations", 0.25, 4.0, start=1.0, step=0.25, key=f"{key}_sd",
             help="Size of that noise, in units of the labels' own standard deviation.",

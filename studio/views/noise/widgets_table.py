@@ -93,12 +93,15 @@ def _bands(data: HetData, about: noise.Mode, frames: Mapping[str, pl.DataFrame])
 def _along(place: Any, rows: pl.DataFrame, data: HetData, table: Any) -> str:
     """Let the person choose what rows are sorted by, at first the feature along which the deviation changes most."""
     names, key = ["prediction", *table.feature_names[:MOST_ROWS]], f"along {data.digest()}"
-    if key not in st.session_state:
-        places = [data.position[one] for one in rows["id"]]
-        best = noise_rows.telling(table.X[places][:, :MOST_ROWS], names[1:], rows["std"].to_numpy())
-        st.session_state[key] = names[asked_choice("along", names, names.index(best or "prediction"))]
+    places = [data.position[one] for one in rows["id"]]
+    best = once(
+        "telling", (key, rows["std"].to_list()),
+        lambda: noise_rows.telling(table.X[places][:, :MOST_ROWS], names[1:], rows["std"].to_numpy()),
+    )  # fmt: skip
+    # Where the list begins in the browser too, which forgets what was chosen while there is no list.
+    first = asked_choice("along", names, names.index(best or "prediction"))
     text = "From left to right; at first where the deviation changes most."
-    return place.selectbox("Along", names, help=text, **in_link("along", key))
+    return place.selectbox("Along", names, first, help=text, **in_link("along", key))
 
 
 def _feature(rows: pl.DataFrame, data: HetData, table: Any, name: str) -> np.ndarray:
