@@ -2,7 +2,7 @@
 
     {"form": "table"}                                   X, y: all sources side by side
     {"form": "domains", "target": "dslr"}               X, y, sample_domain: every source a domain
-    {"form": "codes", "columns": ["user", "item"]}      codes of records, y
+    {"form": "codes", "columns": ["user", "item"]}      codes of records that have them all, y
 
 Rows with a label are trained on; those whose label was hidden are scored.
 """
@@ -79,7 +79,8 @@ def placed(data: Any, form: Mapping[str, Any]) -> Placed:
         return Placed(plain.filled(found.X), found.ids, {"sample_domain": found.sample_domain})
     if kind == "codes":
         found = plain.codes(data, form["columns"])
-        return Placed(found.X, found.ids, {})
+        whole = [None not in codes for codes in found.X.tolist()]
+        return Placed(found.X[whole], found.ids[whole], {})
     raise ParameterError(f"form={quoted(kind)} is not known: give 'table', 'domains' or 'codes'.")
 
 
@@ -118,7 +119,11 @@ def as_code(form: Mapping[str, Any], with_labels: bool) -> str:
             f"rows = plain.domains(data, {form.get('target')!r})",
             "X, ids, sample_domain = plain.filled(rows.X), rows.ids, rows.sample_domain",
         ],
-        "codes": [f"rows = plain.codes(data, {form.get('columns')!r})", "X, ids = rows.X, rows.ids"],
+        "codes": [
+            f"rows = plain.codes(data, {form.get('columns')!r})",
+            "whole = [None not in codes for codes in rows.X.tolist()]",
+            "X, ids = rows.X[whole], rows.ids[whole]",
+        ],
     }
     if kind not in lines:
         raise ParameterError(f"form={quoted(kind)} is not known: give 'table', 'domains' or 'codes'.")

@@ -78,6 +78,17 @@ def test_codes_are_records(data):
     assert len(arrays.X) == 3
 
 
+def test_records_without_one_of_their_codes_are_left_out_by_the_script_too():
+    table = pl.DataFrame({"id": ["r1", "r2", "r3"], "user": ["u", None, "v"], "item": ["i", "i", "j"]})
+    ratings = hc.HetData({"t": table}, target=pl.DataFrame({"id": table["id"], "y": [1.0, 2.0, 3.0]}), id_column="id")
+    form = {"form": "codes", "columns": ["user", "item"]}
+    arrays = forms.arrays(scenarios.Scenario(ratings), form)
+    assert (arrays.ids.tolist(), arrays.fit["y"].tolist()) == (["r1", "r3"], [1.0, 3.0])
+    names = {"plain": plain, "metrics": metrics, "data": ratings}
+    exec(forms.as_code(form, with_labels=False), names)  # noqa: S102 - what an exported script does
+    assert np.array_equal(names["X"], arrays.X) and np.array_equal(names["ids"], arrays.ids)
+
+
 def test_classes_are_text_and_unlabelled_rows_are_left_out():
     table = pl.DataFrame({"id": ["1", "2", "3"], "x": [1.0, 2.0, 4.0]})
     data = hc.HetData({"t": table}, target=pl.DataFrame({"id": ["1", "3"], "y": ["no", "yes"]}), id_column="id")

@@ -256,6 +256,16 @@ def test_measurements_that_come_again_are_no_codes(columns, mode):
     assert noise.suited(data) == mode
 
 
+def test_records_that_lack_a_code_are_counted():
+    table = pl.DataFrame({"id": [f"r{k}" for k in range(40)], "user": [f"u{k % 5}" for k in range(40)]})
+    whole = table.with_columns(item=pl.Series([f"i{k % 8}" for k in range(40)]))
+    gaps = whole.with_columns(item=pl.when(pl.col("id") != "r3").then("item"))
+    target = pl.DataFrame({"id": table["id"], "y": [k / 7 for k in range(40)]})
+    expected = [(whole, ""), (gaps, "Left out: 1 record without user or item.")]
+    for frame, text in expected:
+        assert noise.without_code(hc.HetData({"t": frame}, target=target), ["user", "item"]) == text
+
+
 # Exports
 
 

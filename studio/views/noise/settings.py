@@ -10,8 +10,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+import polars as pl
+
 import hetcore as hc
 from hetcore.data import HetData
+from hetcore.data.text import counted
 from studio import scenarios
 from studio.jobs.job import Setting
 from studio.readers.columns import looks_like_id
@@ -27,6 +30,7 @@ __all__ = [
     "settings",
     "suited",
     "table_method",
+    "without_code",
 ]
 
 LEAST_ROWS = 20
@@ -197,6 +201,13 @@ def records(data: HetData, count: int) -> tuple[str, list[str]] | None:
         if len(repeats) >= count:
             return name, repeats
     return None
+
+
+def without_code(data: HetData, columns: Sequence[str]) -> str:
+    """Return in a sentence how many records lack one of their codes, and so are left out; empty where none does."""
+    name, _ = records(data, len(columns))
+    missing = int(data.sources[name].frame.select(pl.any_horizontal(pl.col(columns).is_null())).to_series().sum())
+    return f"Left out: {counted(missing, 'record')} without {' or '.join(columns)}." if missing else ""
 
 
 def guessed_modes(columns: Sequence[str], count: int) -> list[str]:

@@ -16,6 +16,7 @@ from hetcore.heteroscedastic.tree_size import FEW, MANY_ROWS
 from hetcore.parameters import Parameter
 from studio import session
 from studio.jobs.job import Setting
+from studio.views.common.widgets import escape
 from studio.views.common.widgets_controls import Limits, chosen_or_slider, held, labels_known, slider, start_of_labels
 from studio.views.noise import settings
 
@@ -129,7 +130,17 @@ def _code_controls(mode: str, data: HetData) -> list[str]:
     _, columns = settings.records(data, count)
     start = settings.guessed_modes(columns, count)
     if len(columns) == count and count == 3:
-        return start
+        chosen = start
+    else:
+        chosen = _chosen_codes(mode, columns, start)
+    if text := settings.without_code(data, chosen):
+        st.caption(escape(text))
+    return chosen
+
+
+def _chosen_codes(mode: str, columns: Sequence[str], start: Sequence[str]) -> list[str]:
+    """Draw a list for each column of codes and return what was chosen; the lists begin at `start`."""
+    count = len(start)
     names = ("Users", "Items") if count == 2 else ("First mode", "Second mode", "Third mode")
     chosen: list[str] = []
     for name, guess in zip(names, start):
