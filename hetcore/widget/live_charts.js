@@ -56,7 +56,7 @@ class Picture {
     this.by = make("select", { "aria-label": "Instances coloured by", onchange: () => this.update(this.content, true) });
     this.legend = make("ul", { class: "line-legend" });
     this.svg = draw("svg", { class: "picture", role: "img", height: PICTURE });
-    const words = make("label", { title: "Alike ones lie side by side: two principal components of all tables" }, "Map of the instances by ", this.by);
+    const words = make("label", { title: "Alike ones lie side by side: two principal components of all tables" }, "Map of the instances at the end, by ", this.by);
     this.node = make("figure", { class: "last", hidden: true }, make("figcaption", {}, words), this.legend, this.svg);
   }
 

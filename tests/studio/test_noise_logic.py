@@ -16,12 +16,12 @@ from hetcore.events import RoundEnd
 from hetcore.player import Player
 from studio import forms, scenarios, uncertainty
 from studio.jobs import worker_tasks
-from studio.jobs.job import TrainingTask
+from studio.jobs.job import Setting, TrainingTask
 from studio.jobs.results import RunResult
 from studio.jobs.worker import child_environment
 from studio.runs import export, reopening
 from studio.runs.differences import Outcome, changed
-from studio.views.common import training
+from studio.views.common import training, widgets_progress
 from studio.views.noise import curve, widgets, widgets_curve
 from studio.views.noise import rows as noise_rows
 from studio.views.noise import settings as noise
@@ -254,6 +254,14 @@ def test_measurements_that_come_again_are_no_codes(columns, mode):
     table = pl.DataFrame({"id": [f"r{k}" for k in range(400)]} | values)
     data = hc.HetData({"t": table}, target=pl.DataFrame({"id": table["id"], "y": [k / 7 for k in range(400)]}))
     assert noise.suited(data) == mode
+
+
+def test_other_columns_of_codes_are_other_settings_in_words_too():
+    old, new = ({"HMF": Setting("HMF", form={"form": "codes", "columns": each})} for each in (["u", "i"], ["i", "u"]))
+    assert widgets_progress.changes(old, new) == "columns u, i → i, u"
+    events = [RoundEnd("", 0, 1, {}, detail={"metric": {"left_out": 0.5}, "metric_name": "RMSE"})]
+    before, after = (training.outcome(each["HMF"], events) for each in (old, new))
+    assert training.difference(before, after) == "columns u, i → i, u: RMSE stays at 0.500."
 
 
 def test_records_that_lack_a_code_are_counted():

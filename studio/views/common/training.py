@@ -12,7 +12,9 @@ from studio.runs.differences import Outcome, sentence
 from studio.runs.run import Run
 from studio.views.common.curves import kept
 
-__all__ = ["difference", "estimator_of", "operations_of", "outcome", "results_of", "run_of", "seconds_of"]
+__all__ = [
+    "arguments", "difference", "estimator_of", "operations_of", "outcome", "results_of", "run_of", "seconds_of",
+]  # fmt: skip
 
 
 def estimator_of(data: HetData) -> str:
@@ -96,7 +98,12 @@ def outcome(setting: Setting, events: Sequence[Any], scores: Mapping[str, Any] |
     metric = detail["metric"] | dict(scores or {})
     value = metric.get("held_out", metric.get("left_out"))
     weights = {**kept(events).source_weights}
-    return Outcome(tuple(setting.operations), setting.params, detail["metric_name"], value, weights)
+    return Outcome(tuple(setting.operations), arguments(setting), detail["metric_name"], value, weights)
+
+
+def arguments(setting: Setting) -> dict[str, Any]:
+    """Return the parameters of a setting, and what its fit and the form of its data are given beside them."""
+    return setting.params | setting.fit | {name: value for name, value in setting.form.items() if name != "form"}
 
 
 def difference(before: Outcome, after: Outcome) -> str:
