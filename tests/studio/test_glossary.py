@@ -54,6 +54,12 @@ def test_a_presented_page_hides_what_was_not_chosen():
     assert ":has(.nothing)" in widgets_present.style(names, [])
 
 
+def test_numbers_above_the_charts_are_not_said_to_be_of_the_last_round():
+    # That of the model which is kept need not be it.
+    said = re.findall(r'([^\n]*)\[data-late="true"\]::before \{ content: "([^"]*)"', widgets_style.EVERYWHERE)
+    assert dict(said)[".st-key-headline"] == "Of the latest model:"
+
+
 def test_captions_are_dark_enough_and_words_on_the_primary_colour_are_of_the_scheme_of_the_page():
     assert "stCaptionContainer" in widgets_style.EVERYWHERE and "opacity: 0.82" in widgets_style.EVERYWHERE
     config = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text("utf-8"))["theme"]

@@ -38,7 +38,7 @@ EVERYWHERE = """
 [data-testid="stMetricValue"] { font-size: 1.75rem; }
 :is(.st-key-headline, [class*="st-key-of-the-last-round"])[data-late="true"]::before { content: "Of the last round:";
   font-size: 0.875rem; font-style: italic; }
-.st-key-headline[data-late="true"]::before { position: absolute; top: -1rem; }
+.st-key-headline[data-late="true"]::before { content: "Of the latest model:"; position: absolute; top: -1rem; }
 .stPlotlyChart :is(.xtick, .ytick, .xtitle, .ytitle, .legendtext, .cbaxis) { fill: currentColor !important; }
 .stPlotlyChart :is(.xtick, .ytick, .cbaxis) text { fill: currentColor !important; }
 """
