@@ -262,6 +262,8 @@ def value_text(value: Any, parameter: str = "") -> str:
         return "as usual"
     if isinstance(value, float):
         return f"{value:g}"
+    if isinstance(value, Mapping) and all(isinstance(each, str) for each in value.values()):
+        return shown(", ".join(f"{name}: {each}" for name, each in value.items()) or "none")
     if isinstance(value, list | tuple) and all(isinstance(each, str) for each in value):
         return shown(", ".join(value) or "none")
     return shown(json.dumps(value, default=str))

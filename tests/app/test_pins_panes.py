@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import polars as pl
 import pytest
@@ -11,7 +13,7 @@ from hetcore.data import HetData
 from hetcore.events import RoundEnd
 from studio.jobs.job import Setting
 from studio.runs import restoring, store
-from studio.views.common import widgets_pins
+from studio.views.common import widgets_pins, widgets_progress
 from studio.views.common.training import run_of
 from studio.views.common.widgets_pins import Pin
 from studio.views.consensus import widgets_pins as consensus_pins
@@ -107,6 +109,7 @@ def several(shrinkage, error):
         setting = Setting(method, {"shrinkage": shrinkage, "random_state": 0})
         run = run_of("Collective", setting, {"example": "Films"}, "Films", "anna")
         run.settings["label"] = label
+        run.results["scores"] = {"metric": "RMSE", "held_out": error / 10, "train": None}
         store.shared().add(run, rounds=restoring.to_bytes(rounds(error)))
         found[label] = setting, rounds(error), run.id
     return Pin("Films", *({label: each[k] for label, each in found.items()} for k in range(3)))
@@ -129,6 +132,9 @@ def test_trainings_side_by_side_are_pinned_together_and_named_by_what_differs(ru
     assert not page.exception and len(page.dataframe[0].value) == 2
     options = page.selectbox(key="pane A").options
     assert "shrinkage 0.1" in options[0] and "shrinkage 0.5" in options[1]
+    # the scores of the models that were kept, which those of the rounds need not be
+    assert list(page.dataframe[0].value["RMSE of MGB"]) == ["0.200", "0.400"]
+    assert all("RMSE 0.200 → 0.400" in each.value for each in page.info)
     assert [each.value.split(",")[0] for each in page.info] == ["GB", "MGB"] and len(page.get("plotly_chart")) == 2
     assert len(page.selectbox(key="chance pins which").options) == 2
     page.button(key=f"unpin {first.runs['GB']}").click().run()
@@ -140,6 +146,18 @@ def test_the_number_of_a_pin_is_that_of_the_model_that_is_kept():
     events[-1].detail["best_stage"] = 1
     row = widgets_pins._row(Pin("Films", {}, {"MGB": events}, {}))
     assert row == {"data": "Films", "RMSE of MGB": "0.300"}
+
+
+def test_what_a_change_did_is_told_of_the_models_that_are_kept(monkeypatch):
+    said, scores = [], {"metric": "RMSE", "held_out": 0.1}
+    monkeypatch.setattr(widgets_progress.st, "success", said.append)
+    old, new = (Setting("MGBRegressor", {"shrinkage": each}) for each in (0.1, 0.5))
+    live = SimpleNamespace(
+        settings={"MGB": new}, before={"MGB": (old, rounds(0.6))}, events=lambda: {"MGB": rounds(0.9)},
+        result=lambda label: SimpleNamespace(scores=scores), result_before=lambda label: None,
+    )  # fmt: skip
+    widgets_progress.outcomes(live)
+    assert [each.replace("\\", "") for each in said] == ["MGB: shrinkage 0.1 → 0.5: RMSE 0.200 → 0.100."]
 
 
 def test_the_table_has_the_words_of_the_switch_of_a_parameter():

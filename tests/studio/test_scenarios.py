@@ -229,6 +229,7 @@ def test_parameters_of_auto_have_the_words_of_their_switches():
     left = {"lambda1": "auto", "n_factors": "auto", "max_leaf_nodes": "auto"}
     words = ["chosen out of fold", "by cross-validation", "by left-out rows"]
     assert [value_text(value, name) for name, value in left.items()] == words
+    assert value_text({"text": "network", "tab": "tree"}, "learners") == "text: network, tab: tree"
     before, after = Outcome((), {"lambda1": "auto"}), Outcome((), {"lambda1": 0.3})
     assert sentence(before, after) == "λ1 'chosen out of fold' → 0.3."
 

@@ -37,13 +37,14 @@ MOST_CHARACTERS = 40
 
 
 class Pin(NamedTuple):
-    """A scenario that is kept: the data's title and digest; settings, rounds and run ids of its trainings by label."""
+    """A scenario that is kept: title and digest of the data; by label settings, rounds, run ids and models' scores."""
 
     title: str
     settings: Mapping[str, Setting]
     events: Events
     runs: Mapping[str, str]
     digest: str = ""
+    scores: Mapping[str, Mapping[str, Any]] = {}
 
 
 def metrics_of(events: Events) -> dict[str, dict[str, Any]]:
@@ -69,7 +70,9 @@ def pin_of(live: LiveTrainings, title: str) -> Pin:
     """Return the scenario that a page shows: its trainings that have rounds."""
     events = {label: each for label, each in live.events().items() if each}
     settings, runs = ({label: each[label] for label in events} for each in (live.settings, live.runs))
-    return Pin(title, settings, events, runs, live.digest)
+    results = {label: live.result(label) for label in events}
+    scores = {label: result.scores for label, result in results.items() if result is not None}
+    return Pin(title, settings, events, runs, live.digest, scores)
 
 
 def pinned(now: Pin, page: str, data: HetData, owner: str, look: Look | None = None) -> None:
@@ -144,7 +147,10 @@ def _joined(runs: Sequence[tuple[Run, Setting, Sequence[Any]]]) -> Pin:
     settings = {label: setting for label, (_, setting, _) in by_label.items()}
     events = {label: rounds for label, (_, _, rounds) in by_label.items()}
     ids, first = {label: run.id for label, (run, *_) in by_label.items()}, runs[0][0]
-    return Pin(first.dataset, settings, events, ids, first.digest)
+    stored = {label: run.results.get("scores") or {} for label, (run, *_) in by_label.items()}
+    scores = {label: {name: value for name, value in each.items() if value is not None}
+              for label, each in stored.items()}  # fmt: skip
+    return Pin(first.dataset, settings, events, ids, first.digest, scores)
 
 
 def _read(owner: str, run: Run) -> tuple[Setting, Sequence[Any]] | None:
@@ -213,7 +219,8 @@ def _row(pin: Pin) -> dict[str, Any]:
     row = {"data": pin.title}
     for label, events in pin.events.items():
         detail = curves.kept(events).detail
-        metric, name = detail["metric"], detail["metric_name"]
+        # Of the model that was kept, whose score need not be that of any round.
+        metric, name = {**detail["metric"], **pin.scores.get(label, {})}, detail["metric_name"]
         row[f"{name} of {label}"] = number(metric[curves.scored_rows(metric)], name)
     return row
 
@@ -227,7 +234,9 @@ def _beside(mine: Mapping[str, Pin], data: HetData, owner: str, look: Look) -> N
     shared = [label for label in first.settings if label in second.settings]
     moved = [label for label in shared if first.settings[label] != second.settings[label]]
     for label in moved:
-        outcomes = [training.outcome(pin.settings[label], pin.events[label]) for pin in chosen]
+        outcomes = [
+            training.outcome(pin.settings[label], pin.events[label], pin.scores.get(label)) for pin in chosen
+        ]
         of = f"{label}, " if len(first.settings) > 1 else ""
         st.info(escape(f"{of}A → B: {training.difference(*outcomes)}"), icon=":material/compare_arrows:")
     drawn = [look.figures(pin.events) for pin in chosen]

@@ -61,7 +61,10 @@ def outcomes(live: Any) -> None:
     for label, setting in live.settings.items():
         # What was merely trained again came to the same, and a stopped one may have no round.
         if label in live.before and live.before[label][0] != setting and events[label]:
-            old, new = training.outcome(*live.before[label]), training.outcome(setting, events[label])
+            # Of the models that were kept, whose scores need not be those of any round.
+            before, now = (each and each.scores for each in (live.result_before(label), live.result(label)))
+            old = training.outcome(*live.before[label], before)
+            new = training.outcome(setting, events[label], now)
             notes.append(f"{label}: {training.difference(old, new)}")
     if notes:
         with st.container(key="change"):
