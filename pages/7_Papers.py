@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import time
+
 import streamlit as st
 
 import experiments
 from studio import session
 from studio.views.common.widgets import frame
+from studio.views.common.widgets_controls import SETTLED
 from studio.views.papers import catalog
 from studio.views.papers.widgets import claim, downloads, found, progress
+
+PAPER, FIGURE = "paper", "figure or table"
+WRITTEN = "part written"
+"""In the session: the part that the address was given last, and when."""
 
 frame("Papers")
 owner = session.owner()
@@ -22,31 +29,32 @@ def chosen() -> None:
 
 def choose() -> str:
     """Draw the choice of a paper and of one of its figures and tables; it is in the URL."""
-    # In the address, so that a link leads to one figure.
+    state, there = st.session_state, list(names_of)
+    written, at = state.get(WRITTEN, (None, 0.0))
+    # In the address, so that a link leads to one figure. A choice made just now may come with the address of before.
     asked = st.query_params.get("part")
-    first = asked if asked in experiments.names() else catalog.first()
-    if asked is not None and asked != first:
-        text = "There is no figure or table of the name in the address: the first is shown, choose another."
-        session.note("part", text)
-    papers_there = list(names_of)
+    if FIGURE not in state or (asked != written and time.monotonic() - at > SETTLED):
+        state[FIGURE] = asked if asked in experiments.names() else catalog.first()
+        state[PAPER] = catalog.paper_of(state[FIGURE])
+        if asked is not None and asked != state[FIGURE]:
+            text = "There is no figure or table of the name in the address: the first is shown, choose another."
+            session.note("part", text)
     left, right = st.columns([1, 2])
     with left:
         paper = st.selectbox(
-            "Paper", papers_there, papers_there.index(catalog.paper_of(first)), format_func=catalog.short,
-            on_change=chosen, help="Five lines of research on boosting for heterogeneous data.",
+            "Paper", there, key=PAPER, format_func=catalog.short, on_change=chosen,
+            help="Five lines of research on boosting for heterogeneous data.",
         )  # fmt: skip
-    parts = names_of[paper]
+    # Another paper was chosen: its first part, for the one before is not of it.
+    if state[FIGURE] not in names_of[paper]:
+        state[FIGURE] = names_of[paper][0]
     with right:
-        # Another paper was chosen: its first part, for the one in the address is not of it.
-        place = parts.index(first) if first in parts else 0
         name = st.selectbox(
-            "Figure or table",
-            parts,
-            place,
-            format_func=catalog.titled,
-            on_change=chosen,
+            "Figure or table", names_of[paper], key=FIGURE, format_func=catalog.titled, on_change=chosen,
             help="What the paper shows; run it on this machine.",
-        )
+        )  # fmt: skip
+    if name != written:
+        state[WRITTEN] = name, time.monotonic()
     st.query_params["part"] = name
     return name
 

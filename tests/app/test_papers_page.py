@@ -37,6 +37,21 @@ def _words(page):
     return " ".join(element.value for element in (*page.markdown, *page.caption, *page.subheader))
 
 
+def test_each_choice_counts_and_an_address_that_comes_later_does(page, monkeypatch):
+    page.run()
+    parts = catalog.by_paper()[catalog.paper_of(catalog.first())]
+    for place in (1, 2, 3):
+        page.selectbox[1].select_index(place).run()
+        assert page.selectbox[1].value == parts[place] and page.query_params["part"] == parts[place]
+    page.selectbox[0].select_index(1).run()
+    assert page.selectbox[1].value.startswith("mgb") and page.query_params["part"] == page.selectbox[1].value
+    # back in the browser, once the address was taken over
+    monkeypatch.setattr("studio.views.common.widgets_controls.SETTLED", -1.0)
+    page.query_params["part"] = parts[2]
+    page.run()
+    assert (page.selectbox[0].value, page.selectbox[1].value) == (catalog.paper_of(parts[2]), parts[2])
+
+
 def test_the_first_figure_says_what_is_claimed_and_has_not_run(page):
     page.run()
     assert not page.exception
