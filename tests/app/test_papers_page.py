@@ -2,13 +2,17 @@
 
 from pathlib import Path
 
+import polars as pl
 import pytest
 from streamlit.testing.v1 import AppTest
 
 import experiments
+from experiments.runner import Outcome
+from experiments.verdicts import Claim, Comparison
 from studio.jobs import manager
 from studio.views.common import widgets
 from studio.views.papers import catalog
+from studio.views.papers import widgets as papers
 from tests.jobs.running import PATIENCE
 
 ROOT = Path(__file__).parents[2]
@@ -91,12 +95,25 @@ def test_what_was_run_is_evaluated(page, tmp_path, wrong, verdict):
     assert ("**Why.**" in _words(page)) is wrong
 
 
-@pytest.mark.parametrize(("most", "heading"), [(14, "Holds so far"), (16, "Holds")])
+@pytest.mark.parametrize(("most", "heading"), [(14, "Holds so far"), (16, "Holds, as far as it was judged")])
 def test_a_verdict_on_some_of_the_fits_is_named_as_one(page, tmp_path, most, heading):
     _fill(tmp_path, most=most)
     page.query_params["part"] = "gbc-figure-3"
     page.run()
     assert not page.exception and page.subheader[0].value.endswith(f" {heading}")
+
+
+@pytest.mark.parametrize("total", [1, 2])
+def test_a_sentence_that_these_runs_do_not_judge_is_not_covered_by_the_word_for_the_others(monkeypatch, total):
+    said, place = [], Comparison("GBC", "SVM", "less", "error", -0.1, 0.01, -0.5, held=1, against=0, places=1)
+    names = ("markdown", "subheader", "caption")
+    for name in names:
+        monkeypatch.setattr(papers.st, name, lambda text, **_: said.append(text))
+    judged, other = (Claim(words, "", "", word, "", found, "") for words, word, found in (
+        ("It is less.", "holds", (place,)), ("It is least.", "not run", ())))  # fmt: skip
+    papers.verdict(Outcome(None, pl.DataFrame({"seconds": [1.0]}), total, 0.0, None, (judged, other)))
+    assert said[0].endswith("Holds, as far as it was judged" if total == 1 else "Holds so far")
+    assert any("Not judged by these few runs:** It is least." in each for each in said) is (total == 1)
 
 
 def test_a_run_that_is_not_done_has_no_verdict_yet(page, tmp_path):

@@ -49,7 +49,8 @@ def changes(old: Mapping[str, Setting], new: Mapping[str, Setting]) -> str:
         return f"without {', '.join(label for label in new if label not in old)}"
     if not both or old.keys() != new.keys():
         return "other models are chosen"
-    pairs = [[Outcome(tuple(each.operations), training.arguments(each)) for each in (old[label], new[label])] for label in both]
+    settings = [(old[label], new[label]) for label in both]
+    pairs = [[Outcome(tuple(each.operations), training.arguments(each)) for each in pair] for pair in settings]
     # Models have parameters of their own: each change is said once, of whichever it is.
     found = dict.fromkeys(change for before, after in pairs for change in changed(before, after))
     return "; ".join(found) or "the same settings again"

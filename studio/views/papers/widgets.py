@@ -71,11 +71,14 @@ def verdict(outcome: Outcome) -> None:
             _none_yet(outcome)
             return
         left = outcome.cells.height < outcome.total
-        st.subheader(f"{ICONS[word]} {WORDS[word]}{' so far' * left}", help=RULE)
+        # A word for the whole must not pass for one about sentences that nothing was compared for.
+        some = any(not each.comparisons for each in outcome.claims)
+        of = " so far" * left or ", as far as it was judged" * some
+        st.subheader(f"{ICONS[word]} {WORDS[word]}{of}", help=RULE)
         partly = f" · {outcome.cells.height} of {outcome.total} fits so far" if left else ""
         st.caption(f"Mean paired differences ± standard error, over places: a data set and a setting{partly}.")
         for each in outcome.claims:
-            _sentence(each, len(outcome.claims) > 1)
+            _sentence(each, len(outcome.claims) > 1, left)
 
 
 def _none_yet(outcome: Outcome) -> None:
@@ -91,10 +94,11 @@ RULE = (
 )
 
 
-def _sentence(claim: Claim, several: bool) -> None:
+def _sentence(claim: Claim, several: bool, left: bool) -> None:
     """Show a sentence of the claim, the paper's number, the comparisons, and why it doesn't hold."""
     if several:
-        st.markdown(f"{ICONS[claim.verdict]} **{WORDS[claim.verdict]}:** {claim.words}")
+        word = WORDS[claim.verdict] if left or claim.comparisons else "Not judged by these few runs"
+        st.markdown(f"{ICONS[claim.verdict]} **{word}:** {claim.words}")
     if claim.number:
         st.markdown(f"**{claim.place}, the paper's number.** {claim.number}")
     lines = [f"- {':gray[Beside the claim:] ' * each.beside}{_numbers(each)}" for each in claim.comparisons]
