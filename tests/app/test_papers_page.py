@@ -105,15 +105,17 @@ def test_a_verdict_on_some_of_the_fits_is_named_as_one(page, tmp_path, most, hea
 
 @pytest.mark.parametrize("total", [1, 2])
 def test_a_sentence_that_these_runs_do_not_judge_is_not_covered_by_the_word_for_the_others(monkeypatch, total):
-    said, place = [], Comparison("GBC", "SVM", "less", "error", -0.1, 0.01, -0.5, held=1, against=0, places=1)
-    names = ("markdown", "subheader", "caption")
-    for name in names:
-        monkeypatch.setattr(papers.st, name, lambda text, **_: said.append(text))
-    judged, other = (Claim(words, "", "", word, "", found, "") for words, word, found in (
-        ("It is less.", "holds", (place,)), ("It is least.", "not run", ())))  # fmt: skip
-    papers.verdict(Outcome(None, pl.DataFrame({"seconds": [1.0]}), total, 0.0, None, (judged, other)))
-    assert said[0].endswith("Holds, as far as it was judged" if total == 1 else "Holds so far")
-    assert any("Not judged by these few runs:** It is least." in each for each in said) is (total == 1)
+    texts, facts = [], {"difference": -0.1, "standard_error": 0.01, "relative": -0.5}
+    place = Comparison("GBC", "SVM", "less", "error", **facts, held=1, against=0, places=1)
+    for name in ("markdown", "subheader", "caption"):
+        monkeypatch.setattr(papers.st, name, lambda text, **_: texts.append(text))
+    more = {"place": "", "number": "", "beside": "", "why": ""}
+    first = Claim("It is less.", verdict="holds", comparisons=(place,), **more)
+    other = Claim("It is least.", verdict="not run", comparisons=(), **more)
+    done = {"cells": pl.DataFrame({"seconds": [1.0]}), "total": total, "seconds": 0.0}
+    papers.verdict(Outcome(None, **done, figure=None, claims=(first, other)))
+    assert texts[0].endswith("Holds, as far as it was judged" if total == 1 else "Holds so far")
+    assert any("Not judged by these few runs:** It is least." in each for each in texts) is (total == 1)
 
 
 def test_a_run_that_is_not_done_has_no_verdict_yet(page, tmp_path):

@@ -148,16 +148,16 @@ def test_the_number_of_a_pin_is_that_of_the_model_that_is_kept():
     assert row == {"data": "Films", "RMSE of MGB": "0.300"}
 
 
-def test_what_a_change_did_is_told_of_the_models_that_are_kept(monkeypatch):
-    said, scores = [], {"metric": "RMSE", "held_out": 0.1}
-    monkeypatch.setattr(widgets_progress.st, "success", said.append)
+def test_what_a_change_did_is_of_the_models_that_are_kept(monkeypatch):
+    texts, scores = [], {"metric": "RMSE", "held_out": 0.1}
+    monkeypatch.setattr(widgets_progress.st, "success", texts.append)
     old, new = (Setting("MGBRegressor", {"shrinkage": each}) for each in (0.1, 0.5))
     live = SimpleNamespace(
         settings={"MGB": new}, before={"MGB": (old, rounds(0.6))}, events=lambda: {"MGB": rounds(0.9)},
         result=lambda label: SimpleNamespace(scores=scores), result_before=lambda label: None,
     )  # fmt: skip
     widgets_progress.outcomes(live)
-    assert [each.replace("\\", "") for each in said] == ["MGB: shrinkage 0.1 → 0.5: RMSE 0.200 → 0.100."]
+    assert [each.replace("\\", "") for each in texts] == ["MGB: shrinkage 0.1 → 0.5: RMSE 0.200 → 0.100."]
 
 
 def test_the_table_has_the_words_of_the_switch_of_a_parameter():

@@ -54,10 +54,10 @@ def test_a_presented_page_hides_what_was_not_chosen():
     assert ":has(.nothing)" in widgets_present.style(names, [])
 
 
-def test_numbers_above_the_charts_are_not_said_to_be_of_the_last_round():
+def test_numbers_above_the_charts_are_of_the_latest_model():
     # That of the model which is kept need not be it.
-    said = re.findall(r'([^\n]*)\[data-late="true"\]::before \{ content: "([^"]*)"', widgets_style.EVERYWHERE)
-    assert dict(said)[".st-key-headline"] == "Of the latest model:"
+    words = re.findall(r'([^\n]*)\[data-late="true"\]::before \{ content: "([^"]*)"', widgets_style.EVERYWHERE)
+    assert dict(words)[".st-key-headline"] == "Of the latest model:"
 
 
 def test_captions_are_dark_enough_and_words_on_the_primary_colour_are_of_the_scheme_of_the_page():

@@ -264,6 +264,14 @@ def test_other_columns_of_codes_are_other_settings_in_words_too():
     assert training.difference(before, after) == "columns u, i → i, u: RMSE stays at 0.500."
 
 
+def test_ratings_that_were_read_as_classes_are_named():
+    table = pl.DataFrame({"id": [f"r{k}" for k in range(40)], "user": [f"u{k % 5}" for k in range(40)],
+                          "item": [f"i{k % 8}" for k in range(40)]})  # fmt: skip
+    for classes, text in (("12345", "The ratings are read as classes"), (("good", "bad"), "These data are no matrix")):
+        target = pl.DataFrame({"id": table["id"], "y": [classes[k % len(classes)] for k in range(40)]})
+        assert noise.why_not("Matrix", hc.HetData({"t": table}, target=target, task="classification")).startswith(text)
+
+
 def test_records_that_lack_a_code_are_counted():
     table = pl.DataFrame({"id": [f"r{k}" for k in range(40)], "user": [f"u{k % 5}" for k in range(40)]})
     whole = table.with_columns(item=pl.Series([f"i{k % 8}" for k in range(40)]))

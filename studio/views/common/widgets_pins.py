@@ -72,7 +72,7 @@ def pin_of(live: LiveTrainings, title: str) -> Pin:
     settings, runs = ({label: each[label] for label in events} for each in (live.settings, live.runs))
     results = {label: live.result(label) for label in events}
     scores = {label: result.scores for label, result in results.items() if result is not None}
-    return Pin(title, settings, events, runs, live.digest, scores)
+    return Pin(title, settings, events, runs, digest=live.digest, scores=scores)
 
 
 def pinned(now: Pin, page: str, data: HetData, owner: str, look: Look | None = None) -> None:
@@ -150,7 +150,7 @@ def _joined(runs: Sequence[tuple[Run, Setting, Sequence[Any]]]) -> Pin:
     stored = {label: run.results.get("scores") or {} for label, (run, *_) in by_label.items()}
     scores = {label: {name: value for name, value in each.items() if value is not None}
               for label, each in stored.items()}  # fmt: skip
-    return Pin(first.dataset, settings, events, ids, first.digest, scores)
+    return Pin(first.dataset, settings, events, ids, digest=first.digest, scores=scores)
 
 
 def _read(owner: str, run: Run) -> tuple[Setting, Sequence[Any]] | None:

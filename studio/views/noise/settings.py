@@ -166,8 +166,13 @@ def why_not(mode: str, data: HetData) -> str:
     if not MODES[mode].n_codes:
         few = int(data.labelled.sum()) < LEAST_ROWS
         return f"Fewer than {LEAST_ROWS} rows have a label: choose larger data." if few else ""
+    codes = records(data, MODES[mode].n_codes)
+    classes = pl.Series([str(each) for each in data.classes]) if data.target_kind == "classification" else None
+    # Few whole numbers, such as one to five stars, are guessed to be classes.
+    if codes and classes is not None and not classes.cast(pl.Float64, strict=False).null_count():
+        return f"The {MODES[mode].labels} are read as classes: on the Data page choose that the labels are numbers."
     wanted = "a user, an item and a rating" if mode == "Matrix" else "three codes (such as sensor, time, quantity)"
-    if data.target_kind != "regression" or not records(data, MODES[mode].n_codes):
+    if data.target_kind != "regression" or not codes:
         return f"These data are no {mode.lower()}: it takes a table with {wanted} in each row, and a number to predict."
     return ""
 
