@@ -170,6 +170,22 @@ def test_a_sensor_is_filled_in_over_time():
     assert not page.exception
 
 
+def filled_in(rows):
+    from studio.views.noise import widgets_matrix
+
+    widgets_matrix._filled_in({"HTF": rows}, ["sensor", "time", "quantity"])
+
+
+def test_only_quantities_that_a_sensor_has_are_offered_of_it():
+    codes = {"code:sensor": ["a", "a", "b"], "code:time": ["1", "2", "1"], "code:quantity": ["heat", "heat", "light"]}
+    facts = {"std": [3.0, 3.0, 9.0], "prediction": [1.0] * 3, "truth": [1.0] * 3, "residual": [0.1] * 3}
+    page = AppTest.from_function(filled_in, args=(pl.DataFrame(codes | facts | {"held": [True, False, True]}),)).run()
+    assert page.selectbox(key="tensor quantity").options == ["light"]  # of b, which strays most
+    page.selectbox(key="tensor sensor").set_value("a").run()
+    assert not page.exception and page.selectbox(key="tensor quantity").value == "heat"
+    assert "1 of 2 readings known" in words(page)
+
+
 def test_a_mode_that_the_data_have_not_is_in_the_address_too():
     page = opened("planted_flips")
     page.segmented_control(key="mode").set_value("Matrix").run()

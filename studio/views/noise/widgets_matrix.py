@@ -104,9 +104,11 @@ def _filled_in(rows: Mapping[str, pl.DataFrame], columns: Sequence[str]) -> None
                            help="The column that runs from left to right.")  # fmt: skip
     chosen: dict[str, str] = {}
     for place, column in zip(places, [column for column in columns if column != time]):
+        # Of those that come with what was chosen before: not every sensor has every quantity.
         codes = noise_rows.by_code(learned, column)[column].to_list()
         help_ = "The most erratic one comes first."
         chosen[column] = place.selectbox(column.capitalize(), codes, key=f"tensor {column}", help=help_)
+        learned = learned.filter(pl.col(f"code:{column}") == chosen[column])
     for place, (label, each) in enumerate(rows.items()):
         _one_sensor(noise_rows.sensor(each, time, chosen), label, place, time)
 
