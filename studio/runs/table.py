@@ -172,7 +172,7 @@ def why_none(runs: Sequence[Run], otherwise: str) -> str:
     """Return why nothing can be drawn of runs: they have not ended, or did not; else `otherwise`."""
     if any(run.status == "training" for run in runs):
         return "Not yet: the training goes on."
-    return "None: the training did not end." if any(map(unfinished, runs)) else otherwise
+    return "None: the training did not end." if all(map(unfinished, runs)) else otherwise
 
 
 def downloads(

@@ -18,6 +18,9 @@ NONE = "This method has none."
 def test_a_run_that_has_not_ended_is_no_run_without_curve_and_weights(status, words):
     run = Run("anna", "Consensus", "GBCRegressor", "planted", status=status)
     assert words in table.why_none([run], NONE)
+    # Beside one that ended, what did not end is no reason why that one has none.
+    ended = Run("anna", "Consensus", "GBCRegressor", "planted", status="finished")
+    assert table.why_none([ended, run], NONE) == (NONE if status != "training" else "Not yet: the training goes on.")
 
 
 def test_a_change_that_all_runs_have_tells_none_of_them_apart():
