@@ -99,6 +99,21 @@ def test_the_first_draw_shows_an_error_that_falls_and_a_noise_that_weighs_nothin
     assert found[-1]["error"] < found[-1]["error_without_links"]
 
 
+def test_where_every_label_is_known_none_scores_the_consensus():
+    """It was 0.0% wrong."""
+    model = SimpleNamespace(predict=lambda data: np.array(["blue", "orange"], object))
+    hidden, y = np.array([False, False]), np.array(["blue", "blue"], object)
+    assert plane._error(model, None, y, hidden) is None and plane._error(model, None, y, ~hidden) == 0.5
+    title = widgets._title({}, {"error": None, "error_without_links": None}, "consensus")
+    assert "%" not in title and "all labels are known" in title
+
+
+def test_a_fit_that_settled_at_a_round_that_is_drawn_is_drawn_once(monkeypatch):
+    """The slider of rounds had two places for it."""
+    monkeypatch.setattr(plane, "_stage", lambda made, knobs, rounds: {"round": min(rounds, 8), "weights": {}})
+    assert [stage["round"] for stage in plane.stages(tuple(Knobs()))] == [1, 2, 3, 5, 8]
+
+
 def test_a_picture_of_other_knobs_is_named_as_one_until_these_are_trained(monkeypatch):
     """A training that the queue turned down left the picture before under the new knobs, and was never tried again."""
     wanted, captions, tried = Knobs(overlap=0.3), [], []

@@ -145,14 +145,18 @@ def stages(knobs: tuple[Any, ...], callbacks: Iterable[Callback] = ()) -> list[d
     -------
     list of dict
         "round"; "surfaces" by source and "consensus", the probability of the second class (SHAPE reversed) as nested
-        lists; "weights" by source; "error" and "error_without_links" of the hidden labels.
+        lists; "weights" by source; "error" and "error_without_links" of the hidden labels, None where none is hidden.
     """
     chosen, found = Knobs(*knobs), []
     plane = make(chosen)
     for place, rounds in enumerate(STAGES):
-        found.append(_stage(plane, chosen, rounds))
-        event = RoundEnd("GBCClassifier", place, len(STAGES), {}, found[-1]["weights"], detail=found[-1])
-        if any([callback(event) for callback in callbacks]) or found[-1]["round"] < rounds:  # it settled before
+        stage = _stage(plane, chosen, rounds)
+        # It settled at the round before: the same model once more.
+        if found and stage["round"] == found[-1]["round"]:
+            break
+        found.append(stage)
+        event = RoundEnd("GBCClassifier", place, len(STAGES), {}, stage["weights"], detail=stage)
+        if any([callback(event) for callback in callbacks]) or stage["round"] < rounds:  # it settled before
             break
     return found
 
@@ -192,9 +196,9 @@ def _stage(plane: Plane, knobs: Knobs, rounds: int) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _error(model: Any, data: HetData, y: NDArray, hidden: NDArray) -> float:
-    """Return the share of hidden labels that a model gets wrong on these data, 0 where none is hidden."""
-    return float((model.predict(data)[hidden] != y[hidden]).mean()) if hidden.any() else 0.0
+def _error(model: Any, data: HetData, y: NDArray, hidden: NDArray) -> float | None:
+    """Return the share of hidden labels that a model gets wrong on these data, None where none is hidden."""
+    return float((model.predict(data)[hidden] != y[hidden]).mean()) if hidden.any() else None
 
 
 def _surface(model: Any, names: Iterable[str]) -> NDArray:

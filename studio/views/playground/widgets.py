@@ -164,6 +164,8 @@ def _tell_round(last: int) -> None:
 
 
 def _title(scene: Mapping[str, Any], stage: Mapping[str, Any], name: str) -> str:
+    if name == ALL and stage["error"] is None:
+        return "**Consensus**: all labels are known, so none scores it"
     if name == ALL:
         return f"**Consensus**: {stage['error']:.1%} wrong, {stage['error_without_links']:.1%} without links"
     if name == LINKS:
