@@ -157,7 +157,8 @@ def after(setting: Setting) -> None:
     result, events = live.result(PAGE), live.events()[PAGE]
     if result is None or not events:
         return
-    if PAGE in live.before:
+    # What was merely trained again came to the same.
+    if PAGE in live.before and live.before[PAGE][0] != setting:
         old = training.outcome(*live.before[PAGE])
         with st.container(key="change"):
             words = training.difference(old, training.outcome(setting, events))

@@ -84,6 +84,14 @@ def test_training_shows_error_weights_and_what_to_take_away(page):
     files = {"Predictions (CSV)", "Predictions (Parquet)", "Model", "Figure (HTML)", "Script", "Notebook"}
     assert labels >= files | {"Everything (ZIP)"}
     assert "GBCClassifier" in page.code[0].value
+    # What was merely trained again is no change; it was said to differ by its seed.
+    kept = page.session_state["live Consensus"]
+    kept.before = {"Consensus": (kept.settings["Consensus"], manager.manager().events(_run(page)))}
+    assert not page.run().info
+    # Nobody is asked to press a button that is pale.
+    page.multiselect[0].set_value([]).run()
+    assert page.button(key="train").disabled
+    assert [each.value for each in page.info][:1] == ["What is shown was trained with other settings."]
 
 
 @pytest.mark.slow

@@ -230,7 +230,8 @@ class LiveTrainings:
         progress.what_if()
         kept = self._kept
         if kept and not kept.own:
-            st.info("You look at a training that somebody else started. Press Train for one of your own.")
+            then = " Press Train for one of your own." if able else ""
+            st.info(f"You look at a training that somebody else started.{then}")
         changed = kept is not None and kept.settings != settings
         if kept and not changed:
             kept.screen = {key: value for key, value in values().items() if key != LESSON}, session.operations()
@@ -247,7 +248,7 @@ class LiveTrainings:
         if error:
             st.error(escape(error))
         if changed:
-            self._say_changed(kept, settings, busy)
+            self._say_changed(kept, settings if able else {}, busy)
 
     def _say_changed(self, kept: _Kept, settings: Mapping[str, Setting], busy: bool) -> None:
         """Say that what is shown has other settings than the controls, with the way back to those."""
