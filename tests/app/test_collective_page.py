@@ -1,5 +1,6 @@
 """The Collective page: three models side by side, the network, edits and who changes, and data that don't fit."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
@@ -7,6 +8,7 @@ import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
+import datasets
 from studio.jobs import manager
 from studio.views.collective import widgets_graph
 from tests.jobs.running import PATIENCE
@@ -83,6 +85,13 @@ def test_three_models_train_and_a_verdict_is_given(page):
     labels = {each.proto.label for each in page.get("download_button")}
     assert labels >= {"Predictions (CSV)", "Model", "Figure (HTML)", "Script", "Notebook", "Everything (ZIP)"}
     assert "hc.MGBRegressor(" in page.code[0].value and "graph=['links']" in page.code[0].value
+    kept = page.session_state["live Collective"]
+    events = manager.manager().events(kept.runs["MGB"])
+    kept.before = {"MGB": (kept.settings["MGB"], events)}
+    assert not page.run().success  # merely trained again, or not even that
+    fewer = kept.settings["MGB"].params | {"max_depth": 2}
+    kept.before = {"MGB": (replace(kept.settings["MGB"], params=fewer), events)}
+    assert "depth 2" in page.run().success[0].value
 
 
 def test_reopening_one_of_three_models_brings_all_back_and_so_does_a_link_to_it(page, monkeypatch):
@@ -185,9 +194,21 @@ def test_data_without_a_graph_are_answered_by_an_offer():
     page = opened("planted_noise")
     assert not page.exception
     assert "along the links of a graph" in page.info[0].value
-    next(button for button in page.button if button.key == "use autocorrelated").click().run()
+    offered = [button for button in page.button if button.key.startswith("use ")]
+    assert offered[0].key == "use autocorrelated"  # it is always there, and neighbours help the most in it
+    offered[0].click().run()
     assert page.session_state["example"] == "autocorrelated"
     assert not page.exception and "Press Train" in page.info[0].value
+
+
+def test_the_opening_example_says_that_neighbours_hardly_help_and_offers_those_in_which_they_do():
+    """Three errors alike were all that a first training on the page showed."""
+    page = opened("digits_views")
+    text, title = page.info[0].value, datasets.info("autocorrelated").title
+    assert "neighbours hardly help" in text and title in text
+    assert [button.key for button in page.button if button.key.startswith("use ")][0] == "use autocorrelated"
+    page.session_state["operations"] = [{"op": "noise", "name": "fac", "sd": 2.0, "seed": 0}]
+    assert "See whether neighbours help" in page.run().info[0].value
 
 
 def test_a_graph_that_a_link_asks_for_in_vain_is_named():

@@ -14,7 +14,7 @@ from studio.messages import difference, minus, number, shown
 from studio.views.common.curves import SCORED, Events, kept, scored_set
 from studio.views.common.paired import Paired
 
-__all__ = ["EXAMPLE", "FEATURES", "LABELS", "OFFLINE", "why_not", "settings", "verdict"]
+__all__ = ["EXAMPLES", "FEATURES", "LABELS", "why_not", "settings", "verdict"]
 
 LABELS = ("GB", "RGB", "MGB")
 """What is trained side by side."""
@@ -24,8 +24,8 @@ FEATURES = {
     "rf3": "the neighbours' residuals of the stage before",
     "rf4": "its own prediction of the stage before",
 }
-EXAMPLE, OFFLINE = "movie_revenue", "autocorrelated"
-"""The data set that shows the page best, and the one that is always there."""
+EXAMPLES = "autocorrelated", "movie_revenue"
+"""The data sets that show the page best; the first is always there, and neighbours help the most in it."""
 WORTH = 0.01
 """Share of GB's error that is worth a word."""
 

@@ -74,7 +74,7 @@ def offer_more(use: Callable[[str], None], used: str | None = None) -> None:
     """Offer the examples that show the page best, but the one in use."""
     import datasets
 
-    names = [name for name in (settings.EXAMPLE, settings.OFFLINE) if name != used]
+    names = [name for name in settings.EXAMPLES if name != used]
     with st.container(horizontal=True, vertical_alignment="center"):
         if used is not None:
             st.caption("Other examples for this page")
