@@ -67,6 +67,8 @@ class Outcome(NamedTuple):
         The metric, lower is better; None where it is not known.
     weights : mapping of str to float
         Source weights in [0, 1].
+    rows : str
+        Whose metric it is in words, such as "held out"; empty where nobody says.
     """
 
     operations: tuple[Mapping[str, Any], ...] = ()
@@ -74,6 +76,7 @@ class Outcome(NamedTuple):
     metric: str = "error"
     value: float | None = None
     weights: Mapping[str, float] = {}
+    rows: str = ""
 
 
 def named(parameter: str) -> str:
@@ -280,6 +283,9 @@ def _metric_changed(before: Outcome, after: Outcome) -> str:
         # Two metrics cannot be compared; only the new one is told.
         return "" if after.value is None else f"{after.metric} {_metric(after, after.value)}"
     old, new = _metric(after, before.value), _metric(after, after.value)
+    # Labels that nobody learned from are one thing, those left out in turn another: side by side they are no change.
+    if before.rows != after.rows:
+        return f"{after.metric} {old} {before.rows}, now {new} {after.rows}, which are not to be compared"
     # Equal as shown: digits that nobody sees are no change.
     return f"{after.metric} stays at {new}" if old == new else f"{after.metric} {old} → {new}"
 

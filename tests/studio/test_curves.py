@@ -87,7 +87,8 @@ def test_a_training_came_to_what_the_round_its_model_predicts_by_came_to():
         for k, (error, more) in enumerate([(0.4, {}), (0.2, {}), (0.3, {"best_stage": 1})])
     ]
     assert training.outcome(Setting("MGBClassifier", {}, []), rounds).value == 0.2
-    assert training.outcome(Setting("MGBClassifier", {}, []), rounds, {"held_out": 0.25}).value == 0.25
+    scored = training.outcome(Setting("MGBClassifier", {}, []), rounds, {"held_out": 0.25})
+    assert (scored.value, scored.rows) == (0.25, "held out")
     assert training.outcome(Setting("MGBClassifier", {}, []), rounds[:2]).value == 0.2
 
 

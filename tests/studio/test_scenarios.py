@@ -279,6 +279,11 @@ SENTENCES = [
         Outcome(({"op": "noise", "name": "a", "sd": 2.0},), value=0.5),
         "with noise of 2 sd in a: error 50.0%.",
     ),
+    (  # of all labels none is held out: the error on others would read as a gain
+        Outcome(({"op": "labels", "fraction": 0.8, "seed": 0},), PARAMS, "error", 0.237, rows="held out"),
+        Outcome((), PARAMS, "error", 0.15, rows="left out"),
+        "trained on all labels: error 23.7% held out, now 15.0% left out, which are not to be compared.",
+    ),
     (Outcome(), Outcome(), "the same settings again."),
     (
         Outcome((), {"depth": None}, "error", 0.5),

@@ -10,7 +10,7 @@ from hetcore.data import HetData
 from studio.jobs.job import Setting
 from studio.runs.differences import Outcome, sentence
 from studio.runs.run import Run
-from studio.views.common.curves import kept
+from studio.views.common.curves import SCORED, kept
 
 __all__ = [
     "arguments", "difference", "estimator_of", "operations_of", "outcome", "results_of", "run_of", "seconds_of",
@@ -96,9 +96,10 @@ def outcome(setting: Setting, events: Sequence[Any], scores: Mapping[str, Any] |
     """
     detail = kept(events).detail
     metric = detail["metric"] | dict(scores or {})
-    value = metric.get("held_out", metric.get("left_out"))
+    rows = "held_out" if "held_out" in metric else "left_out"
     weights = {**kept(events).source_weights}
-    return Outcome(tuple(setting.operations), arguments(setting), detail["metric_name"], value, weights)
+    found = metric.get(rows), weights, SCORED[rows]
+    return Outcome(tuple(setting.operations), arguments(setting), detail["metric_name"], *found)
 
 
 def arguments(setting: Setting) -> dict[str, Any]:
