@@ -61,7 +61,7 @@ def app(pin, data):
 def test_any_two_scenarios_of_the_same_data_stand_side_by_side(runs):
     page = AppTest.from_function(app, args=(pin(0.1, 2.0), data()), default_timeout=PATIENCE).run()
     page.button(key="pin").click().run()
-    assert not page.exception and page.dataframe[0].value["RMSE"].tolist() == ["0.667"]
+    assert not page.exception and page.dataframe[0].value["RMSE, held out"].tolist() == ["0.667"]
     assert "second scenario" in page.caption[0].value and not page.selectbox
     for each in (pin(0.5, 9.0, "Other data"), pin(0.5, 9.0, owner="berta")):  # hers is not seen
         runs.pin("anna" if each.title == "Other data" else "berta", each.runs["Consensus"])
@@ -126,7 +126,7 @@ def test_trainings_side_by_side_are_pinned_together_and_named_by_what_differs(ru
     page = AppTest.from_function(side_by_side, args=(first, data()), default_timeout=PATIENCE).run()
     page.button(key="pin").click().run()
     assert not page.exception and len(page.dataframe[0].value) == 1
-    assert set(page.dataframe[0].value.columns) >= {"scenario", "RMSE of GB", "RMSE of MGB"}
+    assert set(page.dataframe[0].value.columns) >= {"scenario", "RMSE of GB, held out", "RMSE of MGB, held out"}
     page = AppTest.from_function(side_by_side, args=(several(0.5, 4.0), data()), default_timeout=PATIENCE).run()
     page.button(key="pin").click().run()
     assert not page.exception and len(page.dataframe[0].value) == 2
@@ -145,7 +145,7 @@ def test_the_number_of_a_pin_is_that_of_the_model_that_is_kept():
     events = rounds(0.6)
     events[-1].detail["best_stage"] = 1
     row = widgets_pins._row(Pin("Films", {}, {"MGB": events}, {}))
-    assert row == {"data": "Films", "RMSE of MGB": "0.300"}
+    assert row == {"data": "Films", "RMSE of MGB, held out": "0.300"}
 
 
 def test_what_a_change_did_is_of_the_models_that_are_kept(monkeypatch):

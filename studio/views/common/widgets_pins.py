@@ -221,7 +221,9 @@ def _row(pin: Pin) -> dict[str, Any]:
         detail = curves.kept(events).detail
         # Of the model that was kept, whose score need not be that of any round.
         metric, name = {**detail["metric"], **pin.scores.get(label, {})}, detail["metric_name"]
-        row[f"{name} of {label}"] = number(metric[curves.scored_rows(metric)], name)
+        # Of which labels too: of a scenario that knows all of them none is held out.
+        rows = curves.scored_rows(metric)
+        row[f"{name} of {label}, {SCORED[rows]}"] = number(metric[rows], name)
     return row
 
 

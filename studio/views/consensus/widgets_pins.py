@@ -8,7 +8,7 @@ from hetcore.data import HetData
 from studio.messages import number
 from studio.runs.differences import describe, named, value_text, within
 from studio.views.common import widgets_pins
-from studio.views.common.curves import Events, scored_rows
+from studio.views.common.curves import SCORED, Events, scored_rows
 from studio.views.common.widgets_pins import Look, Pin
 from studio.views.consensus.widgets import figures_of
 
@@ -38,10 +38,12 @@ def _row(pin: Pin) -> dict[str, Any]:
     """Return a scenario as a row of the table."""
     setting, events = next(iter(pin.settings.values())), next(iter(pin.events.values()))
     params, last = setting.params, events[-1]
-    metric = last.detail["metric"][scored_rows(last.detail["metric"])]
+    metric, name = last.detail["metric"], last.detail["metric_name"]
+    scored = scored_rows(metric)
     row = {"data": pin.title, "scenario": describe(setting.operations)}
     row |= {named(name): _cell(name, params[name]) for name in LAMBDAS} | {"as printed": params["as_printed"]}
-    row |= {"rounds": len(events), last.detail["metric_name"]: number(metric, last.detail["metric_name"])}
+    # Of which labels too: of a scenario that knows all of them none is held out.
+    row |= {"rounds": len(events), f"{name}, {SCORED[scored]}": number(metric[scored], name)}
     return row | {f"weight of {name}": round(w, 3) for name, w in last.source_weights.items()}
 
 
