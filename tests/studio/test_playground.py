@@ -105,7 +105,18 @@ def test_where_every_label_is_known_none_scores_the_consensus():
     hidden, y = np.array([False, False]), np.array(["blue", "blue"], object)
     assert plane._error(model, None, y, hidden) is None and plane._error(model, None, y, ~hidden) == 0.5
     title = widgets._title({}, {"error": None, "error_without_links": None}, "consensus")
-    assert "%" not in title and "all labels are known" in title
+    assert title == "**Consensus**: no label is left to score it"
+
+
+def test_the_title_of_a_source_is_what_it_knows():
+    """West saw well what lies in the west, also where it knew everything alike, with the noise."""
+    stage = {"weights": dict.fromkeys(plane.SOURCES, 0.3)}
+    half, everything = (
+        [widgets._title(plane.scene(Knobs(knows=knows, n=20)), stage, name).split(": ")[1] for name in plane.SOURCES]
+        for knows in plane.KNOWS
+    )
+    assert half == ["sees well what lies in the west", "sees well what lies in the east", "sees nothing of it"]
+    assert everything == [*["sees all of it, with the noise"] * 2, "sees nothing of it"]
 
 
 def test_a_fit_that_settled_at_a_round_that_is_drawn_is_drawn_once(monkeypatch):

@@ -165,12 +165,12 @@ def scene(knobs: Knobs) -> dict[str, Any]:
     """Return what is drawn below the predictions.
 
     "points" by source and "consensus", where each sees the instances (n, 2); "links" (m, 2); "labels" (n,) object, None
-    where hidden; "truth" (n,).
+    where hidden; "truth" (n,); "knows", of `KNOWS`.
     """
     plane = make(knobs)
     points = {name: plane.data.sources[name].frame.select("x", "y").to_numpy() for name in SOURCES}
     return {"points": points | {ALL: plane.places}, "links": plane.links, "labels": _known(plane, knobs),
-            "truth": plane.data.y}  # fmt: skip
+            "truth": plane.data.y, "knows": knobs.knows}  # fmt: skip
 
 
 def _known(plane: Plane, knobs: Knobs) -> NDArray:

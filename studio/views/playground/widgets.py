@@ -30,6 +30,7 @@ WORDS = {
     "east": "sees well what lies in the east",
     "noise": "sees nothing of it",
 }
+HALVES, EVERYTHING = ("west", "east"), "sees all of it, with the noise"
 
 
 def knobs() -> Knobs:
@@ -165,11 +166,12 @@ def _tell_round(last: int) -> None:
 
 def _title(scene: Mapping[str, Any], stage: Mapping[str, Any], name: str) -> str:
     if name == ALL and stage["error"] is None:
-        return "**Consensus**: all labels are known, so none scores it"
+        return "**Consensus**: no label is left to score it"
     if name == ALL:
         return f"**Consensus**: {stage['error']:.1%} wrong, {stage['error_without_links']:.1%} without links"
     if name == LINKS:
         reached = np.isfinite(plane.neighbours(scene)).mean()
         silent = f"hollow: none has a label ({1 - reached:.0%} of the points)"
         return f"**Links**: what neighbours' labels alone say, grey where they disagree; {silent}"
-    return f"**{name.title()}**, weight {stage['weights'][name]:.2f}: {WORDS[name]}"
+    words = EVERYTHING if name in HALVES and scene["knows"] == KNOWS[1] else WORDS[name]
+    return f"**{name.title()}**, weight {stage['weights'][name]:.2f}: {words}"
