@@ -132,6 +132,15 @@ def stored(page):
     assert runs[0].method == "GBCClassifier" and runs[0].results["rounds"] > 1
 
 
+def test_what_home_asks_for_while_it_goes_on_is_not_done_once_more_at_its_end(monkeypatch):
+    asked, kept = {"train_now": True}, SimpleNamespace(own=True, settings={"Consensus": None})
+    monkeypatch.setattr(widgets_training.st, "session_state", asked)
+    for name, value in (("_kept", kept), ("busy", True)):
+        monkeypatch.setattr(widgets_training.LiveTrainings, name, value)
+    live = object.__new__(widgets_training.LiveTrainings)
+    assert live._start_asked(kept.settings, [], able=True) == "" and not asked
+
+
 def test_without_a_source_there_is_a_sentence_and_no_button(page):
     page.multiselect[0].set_value([]).run()
     assert not page.exception

@@ -279,7 +279,9 @@ class LiveTrainings:
         kept, busy = self._kept, self.busy and self._kept.own
         changed = kept is not None and kept.settings != settings
         standing = self._standing(settings) if changed else {}
-        asked = (changed or not busy) and (pressed or st.session_state.pop("train_now", False))
+        # Taken in any case: what goes on already would begin again, unasked, once it has ended.
+        elsewhere = st.session_state.pop("train_now", False)
+        asked = (changed or not busy) and (pressed or elsewhere)
         quick = changed and kept.own and 0 < self._estimate(settings, standing) < INSTANT
         if not able or not (asked or quick):
             return ""
