@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from hetcore.consensus.printed.algorithm1 import PRINTED_AUTO
 from hetcore.data.text import counted, quoted
 from hetcore.errors import DataError, ParameterError
 from studio.messages import number, shown
@@ -252,9 +253,16 @@ def _place(operation: Mapping[str, Any]) -> tuple[str, Any]:
 
 def _params_changed(before: Outcome, after: Outcome) -> list[str]:
     names = [name for name in after.params if before.params.get(name) != after.params[name] and name not in OMITTED]
-    return [
-        f"{named(name)} {within(before.params.get(name), name)} → {within(after.params[name], name)}" for name in names
-    ]
+    return [f"{named(name)} {_param(before, name)} → {_param(after, name)}" for name in names]
+
+
+def _param(outcome: Outcome, name: str) -> str:
+    """Return the value of a parameter as a run had it."""
+    value = outcome.params.get(name)
+    # As printed no loss is out of fold, by which a λ could be chosen.
+    if value == "auto" and name in ("lambda0", "lambda1") and outcome.params.get("as_printed"):
+        value = PRINTED_AUTO
+    return within(value, name)
 
 
 def value_text(value: Any, parameter: str = "") -> str:

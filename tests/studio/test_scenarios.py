@@ -234,6 +234,11 @@ def test_parameters_of_auto_have_the_words_of_their_switches():
     assert sentence(before, after) == "λ1 'chosen out of fold' → 0.3."
 
 
+def test_as_printed_no_weight_was_chosen_out_of_fold():
+    before, after = (Outcome((), {"lambda1": value, "as_printed": True}) for value in ("auto", 0.45))
+    assert sentence(before, after) == "λ1 0.03 → 0.45."
+
+
 @pytest.mark.parametrize(
     "operation", [*CASES, {"op": "labels", "fraction": 0.1}], ids=lambda operation: operation["op"]
 )
