@@ -133,7 +133,7 @@ def test_trainings_side_by_side_are_pinned_together_and_named_by_what_differs(ru
     options = page.selectbox(key="pane A").options
     assert "shrinkage 0.1" in options[0] and "shrinkage 0.5" in options[1]
     # the scores of the models that were kept, which those of the rounds need not be
-    assert list(page.dataframe[0].value["RMSE of MGB"]) == ["0.200", "0.400"]
+    assert list(page.dataframe[0].value["RMSE of MGB, held out"]) == ["0.200", "0.400"]
     assert all("RMSE 0.200 → 0.400" in each.value for each in page.info)
     assert [each.value.split(",")[0] for each in page.info] == ["GB", "MGB"] and len(page.get("plotly_chart")) == 2
     assert len(page.selectbox(key="chance pins which").options) == 2
