@@ -26,7 +26,7 @@ from studio.views.common.widgets_training import LiveTrainings
 PAGE = "Collective"
 WHETHER = "See whether neighbours help, and what is left of them."
 HARDLY = "On these data neighbours hardly help; on Planted autocorrelation they save nearly half of the error."
-"""Of the opening example: so it was for each of several draws of 5 to 40% of the labels."""
+"""Of the opening example: so it was for each of nine draws of 5 to 20% of the labels, and one of 40%."""
 frame(PAGE)
 current, owner = session.current(), session.owner()
 # A what-if may be what makes neighbours worth hearing.
