@@ -6,7 +6,6 @@ import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from hetcore.consensus.printed.algorithm1 import PRINTED_AUTO
 from hetcore.data.text import counted, quoted
 from hetcore.errors import DataError, ParameterError
 from studio.messages import number, shown
@@ -261,6 +260,9 @@ def _param(outcome: Outcome, name: str) -> str:
     value = outcome.params.get(name)
     # As printed no loss is out of fold, by which a λ could be chosen.
     if value == "auto" and name in ("lambda0", "lambda1") and outcome.params.get("as_printed"):
+        # here: kernels come with it, which the first page needs not wait for
+        from hetcore.consensus.printed.algorithm1 import PRINTED_AUTO
+
         value = PRINTED_AUTO
     return within(value, name)
 
