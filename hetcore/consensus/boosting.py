@@ -160,25 +160,26 @@ class ViewBoosting(ViewConsensus):
         Comes after `finish`: learners move on.
         """
         plain = [i for i, view in enumerate(self.views) if not view.view.graphs]
-        if not plain or self.effective[plain].sum() > 1.0 - FEW_GRAPHS:
+        if not plain or self.effective.sum() - self.effective[plain].sum() < FEW_GRAPHS:
             return None
         other, known, most = self._beside(0.0), self.problem.labelled, self.params["n_iterations"]
         resting = [self.views[i] for i in plain]
         other._begin([replace(view, losses=[*view.losses], settled=False) for view in resting])
         other.all_trained[:] = self.all_trained[plain]
-        least, far = {i: min(view.losses, default=np.inf) for i, view in enumerate(other.views)}, self._far
+        for i in range(len(plain)):
+            other._hear(i)
+        far, least = self._far, [min(view.losses, default=np.inf) for view in other.views]
         # the best first, for it says who is far behind
-        for i in sorted(least, key=least.__getitem__):
+        for i in np.argsort(least, kind="stable"):
             view = other.views[i]
-            view.settle(far * min(least.values()))
+            view.settle(far * other.leads()[i])
             while not (view.settled or len(view.losses) >= most or _falls_little(view.losses, LITTLE_UNLINKED)):
                 if self.asked_to_stop():
                     break
                 (advanced,) = self.executor.advance([view], len(view.losses), None)
-                view.take(advanced, known)
-                least[i] = min(view.losses)
-                view.settle(far * min(least.values()))
-            other._hear(i)
+                if view.take(advanced, known):
+                    other._hear(i)
+                view.settle(far * other.leads()[i])
         other._weigh()
         return None if self._serves_unlinked(other) else other
 
@@ -239,10 +240,9 @@ class ViewBoosting(ViewConsensus):
                 # learners that work side by side have all done the round, and are all heard
                 if self.n_rounds and not self.executor.concurrent and self.asked_to_stop():
                     break
-            # the best loss of any view in any round
-            lead = min(min(view.losses, default=np.inf) for view in self.views)
-            for view in going:
-                view.settle(self._far * lead)
+            leads = self.leads()
+            for i in places:
+                self.views[i].settle(self._far * leads[i])
             self._weigh()
         self.n_rounds += 1
         return not going or self._ended()

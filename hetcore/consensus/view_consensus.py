@@ -26,6 +26,8 @@ from hetcore.consensus.view_weights import (
     explained,
     fitted_mix,
     losses_of_each,
+    losses_on_own_rows,
+    rivals_of,
     sharpness_for,
     weights_of,
 )
@@ -36,6 +38,7 @@ __all__ = ["ViewConsensus"]
 
 LAMBDA1 = (0.0, 0.1, 0.3, 1.0, 3.0)
 LOOKS = (5, 10, 20, 40, 80, 160)  # rounds after which "auto" looks again for lambda1
+MOST_COMPARED = 20_000  # labelled rows on which views are compared that miss some
 FAINT = 0.05  # of the largest weight, below which a view has no say in a pull
 MOST_SMOOTHED = 16  # columns that are smoothed in one pass over the links
 LEAST = 1e-200  # weight of a view of which (4.10) leaves nothing: it counts where no other covers a row
@@ -115,6 +118,10 @@ class ViewConsensus:
         known = self.problem.labelled
         self.codes = self.outputs.label_smoothed(self.labels.codes[known])
         self.covers = np.stack([view.covers for view in self.views])
+        self.seen = self.covers[:, known]
+        # of very many labelled rows some tell as much
+        step = max(1, -(-self.seen.shape[1] // MOST_COMPARED))
+        self.rivals, self.patterns = rivals_of(self.seen, step), np.unique(self.seen[:, ::step], axis=1)
         self.prior_losses = self.outputs.loss(np.tile(self.outputs.prior, (len(self.codes), 1)), self.codes)
         self.predicted = np.stack([view.scores[known] for view in self.views])
         self.view_losses, self.explains = np.tile(self.prior_losses, (len(self.views), 1)), np.zeros(len(self.views))
@@ -142,9 +149,10 @@ class ViewConsensus:
         place, prior = np.cumsum(some) - 1, self.outputs.prior
         # a little weight for all, so that an instance that only faint views cover still has an E
         weights, of_sum = self.weights * which + 1e-12 * np.asarray(which), self.sum.weight if which is True else 0.0
-        have = weights + of_sum * self.sum.scales
+        # the largest say that each view has in any row
+        say = factors(weights, of_sum, self.sum.scales, self.patterns).max(axis=1)
         # faint views are not asked: each costs a pass over its rows and moves E by less than noise
-        used = [i for i, weight in enumerate(have) if weight > FAINT * have.max()]
+        used = np.flatnonzero(say >= FAINT * say.max())
         covers = np.stack([self.views[i].covers[some] for i in used])
         parts = factors(weights[used], of_sum, self.sum.scales[used], covers)
         total = np.zeros((self.n_folds, int(some.sum()), self.outputs.k))
@@ -158,14 +166,20 @@ class ViewConsensus:
 
         E of all, and with the sum, is nearer to the labels: measured by it, what some say would not be stretched.
         """
-        weights, covers = (self.weights + 1e-12) * which, self.covers[:, self.problem.labelled]
-        return consensus(weights, self.predicted, covers, self.outputs.prior)
+        return consensus((self.weights + 1e-12) * which, self.predicted, self.seen, self.outputs.prior)
+
+    def leads(self) -> NDArray[np.float64]:
+        """Return by view (v,) the lowest loss, over the labelled rows it covers, of a view that covers them all."""
+        found = np.zeros(len(self.views))
+        for alike, rivals, rows in self.rivals:
+            found[alike] = self.view_losses[np.ix_(rivals, rows)].mean(axis=1).min() if rows.size else 0.0
+        return found
 
     def _weigh(self) -> None:
         """Lines 4 to 7."""
         known = self.problem.labelled
         losses = self.relative = self.view_losses.mean(axis=1) / self.alone_loss
-        rule, covers = self.params["weights"], self.covers[:, known]
+        rule, covers = self.params["weights"], self.seen
         if rule not in ("learned", "equal"):
             held_to = weights_of(losses, rule, SHARPNESS[0])
             self.sum.fit(self.predicted, covers, self.codes, self.labels.fold[known], held_to)
@@ -177,7 +191,7 @@ class ViewConsensus:
         elif rule == "equal":
             self.weights = weights_of(losses, "equal", 1.0)
         else:
-            self._weigh_with_sum(covers, losses)
+            self._weigh_with_sum(covers, self._on_own_rows(losses, rule))
         self._combine()
         before = dict(self.graph_weights), self.lambda1, dict(self.paths), self.blend, self.residual_share, self.missed
         try:
@@ -187,6 +201,13 @@ class ViewConsensus:
             self.graph_weights, self.lambda1, self.paths, self.blend, self.residual_share, self.missed = before
             # the sweeps of many links would keep whoever waits: e is moved from E as far as in the round before
             self.smooth, self.smooth_trained = self.left_out + self.moved[0], self.trained + self.moved[1]
+
+    def _on_own_rows(self, losses: NDArray, rule: str) -> NDArray[np.float64]:
+        """Return what (4.10) takes, (v,): losses over the prior's, of the rows that each view covers."""
+        if self.seen.all():
+            return losses
+        usual = consensus(weights_of(losses, rule, SHARPNESS[0]), self.predicted, self.seen, self.outputs.prior)
+        return losses_on_own_rows(self.view_losses, self.seen, self.outputs.loss(usual, self.codes)) / self.alone_loss
 
     def _go_on(self) -> None:
         """Raise StopRound if the fit is to end; not in the first round, before which there is no model."""
@@ -256,7 +277,8 @@ class ViewConsensus:
             # views without a graph: one that sees neighbours makes linked instances alike by itself
             predicted = [self.views[i].scores for i in plain]
             # all of weight 0 would leave no mean
-            alone = consensus(self.effective[plain] + 1e-9, predicted, self.covers[plain], self.outputs.prior)
+            weights = self.sum.effective(self.weights, self.relative)[plain] + 1e-9
+            alone = consensus(weights, predicted, self.covers[plain], self.outputs.prior)
             fitted, known = self.outputs.fitted(alone), self.problem.labelled
             missed = self.labels.codes - fitted
             # a label, where there is one, says more than any prediction
@@ -398,8 +420,16 @@ class ViewConsensus:
 
     @property
     def effective(self) -> NDArray[np.float64]:
-        """Each view's weight (v,), with its part of that of their sum."""
-        return self.sum.effective(self.weights, self.relative)
+        """Each view's weight (v,), with its part of that of their sum: of the labelled rows' E on average.
+
+        A table of few instances may have all of E there, and none elsewhere.
+        """
+        weights = self.sum.effective(self.weights, self.relative)
+        if self.seen.all():
+            return weights
+        mass = weights @ self.seen
+        of_rows = self.seen @ np.divide(1.0, mass, out=np.zeros_like(mass), where=mass > 0)
+        return weights * of_rows / max(1, np.count_nonzero(mass))
 
     def source_weights(self, dealt: NDArray) -> dict[str, float]:
         """Return the sum of the views' weights that is each table's, normalised over the tables."""

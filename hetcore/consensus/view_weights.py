@@ -14,14 +14,15 @@ from hetcore.kernels.threads import run_each
 from hetcore.numerics import cache_blocks
 
 __all__ = [
-    "FIRM", "SHARPNESS", "consensus", "deal", "explained", "fitted_mix", "losses_of_each", "sharpness_for",
-    "weights_of",
+    "FIRM", "SHARPNESS", "consensus", "deal", "explained", "fitted_mix", "losses_of_each", "losses_on_own_rows",
+    "rivals_of", "sharpness_for", "weights_of",
 ]  # fmt: skip
 
 SHARPNESS = (3.0, 1.0, 2.0, 4.5, 6.0, 9.0, 12.0, 18.0, 27.0, 36.0)  # that "auto" chooses from; 1 is the paper's
 LABELS_PER_SHARPNESS = 15  # labelled rows for each 1 of the largest sharpness above the first
 FAINT = 1e-9  # of the largest weight: views below it are skipped where others cover the same
 SURE = 1.0  # standard errors that a table's views must beat the prior by, for it to explain anything
+FEW_ROWS, FEARED = 10, 2.0  # a view that misses rows counts as if it had lost so many times as much on some more
 FIRM = 2.0  # the same for a part of what several tables' views weigh, where another table's views do
 
 
@@ -43,6 +44,40 @@ def weights_of(losses: NDArray, rule: str, sharpness: float) -> NDArray[np.float
 def sharpness_for(n_known: int) -> tuple[float, ...]:
     """Return what "auto" chooses the sharpness from: few labels can't tell views apart sharply."""
     return tuple(q for q in SHARPNESS if q <= max(SHARPNESS[0], n_known / LABELS_PER_SHARPNESS))
+
+
+def losses_on_own_rows(losses: NDArray, covers: NDArray[np.bool_], usual: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return views' mean losses (v,) as they would be on all rows, from those of the rows that each covers.
+
+    (4.10) takes a source's loss over its own records, which may be easier than others: a view that loses half of what
+    is usual there counts as if it did so everywhere. One of few rows may be lucky: it counts as if it had lost `FEARED`
+    times what is usual on up to `FEW_ROWS` more. Inf for one that covers none.
+
+    Parameters
+    ----------
+    losses : (v, l) float64
+    covers : (v, l) bool
+    usual : (l,) float64
+        Losses of a consensus.
+    """
+    rows = covers.sum(axis=1)
+    own, there = (np.where(covers, each, 0.0).sum(axis=1) for each in (losses, usual))
+    more, times = np.minimum(FEW_ROWS, covers.shape[1] - rows), own / np.maximum(there, 1e-300)
+    return np.where(rows > 0, (times * rows + FEARED * more) / (rows + more) * usual.mean(), np.inf)
+
+
+def rivals_of(covers: NDArray[np.bool_], step: int = 1) -> list[tuple[NDArray, NDArray, NDArray]]:
+    """Return, group by group, views that cover the same labelled rows, those that cover these all, and the rows.
+
+    Parameters
+    ----------
+    covers : (v, l) bool
+    step : int
+        Of the rows every so many-th is returned.
+    """
+    each, place = np.unique(covers, axis=0, return_inverse=True)
+    groups = [(np.flatnonzero(place == i), np.flatnonzero(own)) for i, own in enumerate(each)]
+    return [(alike, np.flatnonzero(covers[:, rows].all(axis=1)), rows[::step]) for alike, rows in groups]
 
 
 def consensus(weights: NDArray, predicted: Sequence[NDArray], covers: NDArray, prior: NDArray) -> NDArray[np.float64]:

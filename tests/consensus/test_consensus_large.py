@@ -43,7 +43,7 @@ def test_large_data_are_predicted_as_if_they_were_small(large, task):
     after = found.predict_proba(data) if task == "classification" else found.predict(data)
     # a cut of a tree or the round in which a view rests may hang on the last digit
     assert np.abs(after - before).mean() < 5e-3
-    assert found.graph_weights_ == pytest.approx(small.graph_weights_, abs=1e-3)
+    assert found.graph_weights_ == pytest.approx(small.graph_weights_, abs=3e-3)
     # a model of small data predicts large ones
     again = small.predict_proba(data) if task == "classification" else small.predict(data)
     np.testing.assert_allclose(again, before, atol=1e-4)
