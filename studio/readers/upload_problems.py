@@ -59,6 +59,8 @@ _SOFT = {
     "infinite_value": "correct the file, or use the data as they are",
     "infinite_label": "correct the file, or use the data as they are",
     "contradicting_label": "correct the file, or use the data as they are",
+    "total_row": "take it out of the file, or use the data as they are",
+    "many_classes": "choose another label column, or “numbers” if they are such, or use the data as they are",
     "unknown_id": "correct the ids, or use the data as they are",
     "near_id": "write them the same way, or use them as different ones",
     "near_class": "write them the same way, or use them as different ones",
@@ -149,7 +151,8 @@ def _problem_text(finding: Finding, cure: str) -> str:
     first = first if finding.kind.startswith("near_") else quoted(first, 30)  # quoted there already
     example = f", for example {first}" if finding.examples else ""
     # Only what is wrong: what the library does about it by itself is not what the person is asked.
-    problem = re.split(r"[;?]|: (?=taken|kept|dropped|these|the first|nothing|leave it out)", finding.message)[0]
+    after = r"[;?]|: (?=taken|kept|dropped|these|the first|nothing|leave it out|is this)"
+    problem = re.split(after, finding.message)[0]
     return one_sentence(f"{_capital(finding.where)}: {problem}{example}: {cure}.")
 
 

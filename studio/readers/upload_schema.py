@@ -304,7 +304,9 @@ def guess_label(uploads: Sequence[Upload], ids: Mapping[str, str]) -> Label | No
     tables = [upload for upload in uploads if upload.role in TABULAR]
     # The label of domains has one name in all tables.
     if shared := [column for column in domain_columns(uploads) if column not in ids.values()]:
-        return Label(EACH, (_labels_among(shared) or shared[-1:])[0])
+        frames = [upload.frame for upload in tables]
+        possible = [column for column in shared if not any(_all_different(frame[column]) for frame in frames)]
+        return Label(EACH, (_labels_among(shared) or possible[-1:] or shared[-1:])[0])
     # A file of labels comes before a column that is merely called like one.
     for upload in sorted(tables, key=lambda upload: upload.role != "labels"):
         columns = [column for column in upload.frame.columns if column != ids.get(upload.name)]
@@ -326,7 +328,8 @@ def _alone(tables: Sequence[Upload], ids: Mapping[str, str]) -> Label | None:
     least = tables[filled[0][1]]
     if least.frame.width != 2:
         return None
-    return Label(least.name, next(column for column in least.frame.columns if column != ids.get(least.name)))
+    column = next(column for column in least.frame.columns if column != ids.get(least.name))
+    return None if _all_different(least.frame[column]) else Label(least.name, column)
 
 
 def _filled(upload: Upload, ids: Mapping[str, str]) -> int:
@@ -346,12 +349,24 @@ def _labels_among(columns: Sequence[str]) -> list[str]:
     return sorted(named, key=lambda column: column.strip().lower() == "y")
 
 
+def _all_different(series: pl.Series) -> bool:
+    """Tell whether it is text that is another in nearly each row, as reports are: nothing could be learned of it."""
+    given = series.drop_nulls()
+    return given.dtype == pl.String and given.n_unique() >= max(2, _NEARLY * len(given))
+
+
+def _whole(series: pl.Series) -> bool:
+    """Tell whether all are whole numbers: classes beside missing values are often written as 0.0 and 1.0."""
+    return series.dtype.is_integer() or (series.dtype.is_float() and bool((series == series.round()).all()))
+
+
 def _few_values(upload: Upload, ids: Mapping[str, str]) -> bool:
     """Tell whether the last column has a few values that come again and again, as classes do."""
     column = upload.frame.columns[-1]
     series = upload.frame[column].drop_nulls()
     # Measured numbers are no classes, however few there are.
-    if column == ids.get(upload.name) or series.dtype.is_float() or series.dtype.is_nested():
+    measured = series.dtype.is_float() and not _whole(series)
+    if column == ids.get(upload.name) or measured or series.dtype.is_nested():
         return False
     # Each three times at least: what does not come again is no class.
     return 2 <= series.n_unique() <= min(_FEW, len(series) // 3)
@@ -363,6 +378,6 @@ def guess_task(series: pl.Series) -> tuple[str, str]:
     if not series.dtype.is_numeric():
         return "classification", f"{counted(values, 'different word')}"
     # Up to ten, as of ratings and digits; more whole numbers are rather counts.
-    if series.dtype.is_integer() and values <= 10:
+    if _whole(series) and values <= 10:
         return "classification", f"only {counted(values, 'whole number')}"
     return "regression", f"{counted(values, 'different number')}"

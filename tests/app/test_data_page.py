@@ -303,7 +303,7 @@ def test_what_a_workbook_merges_and_sums_and_where_its_clocks_are_is_reported(pa
     rows += [[row[0], "north" if k == 0 else None, *row[1:]] for group in groups for k, row in enumerate(group)]
     book = workbook(sheet(rows, merged=["B2:B6", "B7:B11"]))
     labels = csv(id=[row[0] for row in sales], label=["a", "b"] * 4)
-    use(upload(page, sales__xlsx=book, labels__csv=labels))
+    press(use(upload(page, sales__xlsx=book, labels__csv=labels)), "Use them as they are")
     assert not page.exception
     captions = " ".join(plain(each.value) for each in page.caption)
     assert "8 cells merged with the cell above or beside" in captions and "of 2 time zones (CET, EST)" in captions
@@ -333,6 +333,14 @@ def test_an_error_of_a_file_ends_when_the_others_are_in_use(page):
     upload(page, people__csv=TABLE, marks__csv=MARKS, more__csv=b"")
     assert len(errors(page)) == 1
     assert errors(use(page)) == [] and in_use(page) == "In use: Your data"
+
+
+def test_a_table_whose_one_column_is_taken_for_the_label_is_said_to_be_labels_alone(page):
+    upload(page, people__csv=TABLE, income__csv=csv(person=IDS[5:], income=[i % 7 + 0.5 for i in range(35)]))
+    said = "Nothing of income.csv is learned from, for it is labels alone"
+    assert any(said in plain(each.value) for each in page.caption)
+    choose(page, "Labels in", "people.csv")
+    assert not any(said in plain(each.value) for each in page.caption)
 
 
 def test_data_in_use_stay_when_the_next_files_are_bad(page):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 
+import polars as pl
 import pytest
 
 from hetcore.errors import DataError
@@ -181,6 +182,24 @@ def test_the_one_column_beside_ids_is_guessed_before_the_last_of_several():
     files = [_read("shops.csv", shops), _read("states.csv", states)]
     found = upload_schema.guess_label(files, dict.fromkeys(("shops.csv", "states.csv"), "shop"))
     assert found == ("states.csv", "state")
+
+
+def test_text_that_is_another_in_each_row_is_no_label():
+    shops = "shop,size,visits\n" + "".join(f"s{k},{k * 0.5},{k + 0.5}\n" for k in range(30))
+    reports = "shop,report\n" + "".join(f"s{k},inspected on day {k}\n" for k in range(25))
+    files = [_read("shops.csv", shops), _read("reports.csv", reports)]
+    assert upload_schema.guess_label(files, dict.fromkeys(("shops.csv", "reports.csv"), "shop")) is None
+    notes = {name: "".join(f"{k}.5,{k % 2},{name} {k}\n" for k in range(9)) for name in "xy"}
+    domains = [_read(f"{name}.csv", f"a,b,note\n{rows}") for name, rows in notes.items()]
+    assert upload_schema.guess_label(domains, {}) == (upload_schema.EACH, "b")
+
+
+@pytest.mark.parametrize(("values", "task"), [
+    ([0.0, 1.0, None, 1.0], "classification"), ([0.5, 1.0, None, 1.0], "regression"),
+    ([k + 0.0 for k in range(11)], "regression"),
+])  # fmt: skip
+def test_classes_that_a_missing_value_made_fractions_are_classes(values, task):
+    assert upload_schema.guess_task(pl.Series(values))[0] == task
 
 
 def test_a_list_of_ids_of_which_few_have_a_value_is_guessed_to_be_the_labels():

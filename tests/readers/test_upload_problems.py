@@ -44,3 +44,10 @@ def test_a_graph_of_other_ids_may_be_a_table():
     graph = pl.DataFrame({"source": ["1", "2"], "target": ["2", "3"]})
     (sentence,) = problems(HetData({"t": TABLE}, {"g": graph}, target=(IDS, Y))).hard
     assert sentence.startswith("Graph 'g': no id in common") and "use it as a table" in sentence
+
+
+def test_a_row_of_totals_and_a_class_for_each_row_are_asked_about():
+    table = pl.DataFrame({"id": [*IDS, "Total"], "x": [*range(60), 1770], "z": [*range(60), 1770]})
+    first, second = problems(HetData({"t": table}, target=(IDS, [f"seen {k}" for k in range(60)]))).soft
+    assert first.startswith("Source 't': the last row, 'Total', is the sum of the others in 2 columns, for example")
+    assert second.startswith("Target: 60 classes in 60 labels, for example 'seen 0': choose another label column")

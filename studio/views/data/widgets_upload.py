@@ -469,6 +469,11 @@ def _label(uploads: Sequence[Upload], ids: dict[str, str]) -> tuple[Label | None
             "The labels are", options, task, f"task {file} {column}", format_func=TASK_WORDS.get,
             help=f"Guessed from {escape(why)}.",
         )  # fmt: skip
+    # A table of one column may be one to learn from.
+    if any(upload.name == file and upload.role == "table" for upload in uploads):
+        if set(table.columns) == {ids[file], column}:
+            text = f"Nothing of {escape(file)} is learned from, for it is labels alone"
+            st.caption(f":material/info: {text}: choose another file of labels if it is not.")
     return Label(file, column), choice
 
 
