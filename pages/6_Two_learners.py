@@ -28,16 +28,12 @@ live = LiveTrainings(PAGE, current, owner)
 
 def trained_sources() -> list[str]:
     """Return the sources of the trainings that are shown."""
-    gone = {op["name"] for op in next(iter(live.settings.values())).operations if op["op"] == "drop_source"}
-    kept = [name for name in data.source_names if name not in gone]
-    # In the order of the learners, which the figures follow by colour.
-    return sorted(kept, key=(list(chosen.learners) + kept).index)
+    return [*settings.trained(data, live.settings)]
 
 
 def order() -> list[str]:
-    """Return all labels that there can be, those that are shown among them."""
-    # Both: what is chosen may have changed since what is shown was trained.
-    return list(dict.fromkeys([*chosen.labels, *live.runs]))
+    """Return all labels that there can be, by which models have their colours: of what is trained, not of controls."""
+    return list(dict.fromkeys([*settings.labels(data, settings.trained(data, live.settings)), *live.runs]))
 
 
 def ended() -> dict[str, Any]:

@@ -71,6 +71,10 @@ def test_models_side_by_side_then_a_source_fails():
     assert "Without table, F1: " in words(page)
     lines = {trace["name"] for trace in page.session_state["drawn two"]["F1"]["data"]}
     assert {"Trees on table", "Network on image", "Together"} <= lines
+    drawn = [trace.get("line") for trace in page.session_state["drawn two"]["F1"]["data"]]
+    other = next(box for box in page.selectbox if box.label == "Learner of table").set_value("linear").run()
+    assert [trace.get("line") for trace in other.session_state["drawn two"]["F1"]["data"]] == drawn
+    page = next(box for box in other.selectbox if box.label == "Learner of table").set_value("tree").run()
     page.session_state["after"] = "Instances"
     page.query_params["after"] = "Instances"  # as the browser's tabs tell it
     page.run().segmented_control(key="rows shown of 3").set_value("any").run()

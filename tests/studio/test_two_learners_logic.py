@@ -74,6 +74,15 @@ def test_labels_name_learner_and_source_and_settings_find_them_again():
     assert settings.labels(images, {"i": "network", "j": "cnn"})[-1] == SECOND
 
 
+def test_what_is_shown_has_its_colours_from_what_was_trained():
+    data, learners = made(a=table(), b=table(1), i=pixels()), {"a": "linear", "i": "network"}
+    every = settings.settings(data, learners, settings.labels(data, learners), PARAMS, [LABELS])
+    assert list(settings.trained(data, every).items()) == list(learners.items())
+    alone = {label: each for label, each in every.items() if label == "Network on i"}
+    assert settings.labels(data, settings.trained(data, alone))[1] == "Network on i"
+    assert settings.in_order(data, ["b", "i", "a"]) == ["a", "i", "b"]
+
+
 def test_each_step_has_a_letter():
     assert list(settings.symbols("abcdefg").values()) == ["ε", "δ", "ζ", "η", "θ", "θ2", "θ3"]
 

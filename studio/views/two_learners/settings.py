@@ -7,7 +7,7 @@ settings(data, learners, ["Together"], params, operations)       # studio.jobs.j
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -25,8 +25,8 @@ from studio.views.common.paired import held_losses, paired
 
 __all__ = [
     "BRANCHES", "EXAMPLES", "FEATURES", "FIRST", "LEARNERS", "ORDER_OF", "PRINTED", "SECOND", "came_to", "ended",
-    "first_learners", "is_image", "label_of", "labels", "last_f1", "pairs", "possible_learners", "predicted_rows",
-    "settings", "structured", "symbols", "verdict", "why_not",
+    "first_learners", "in_order", "is_image", "label_of", "labels", "last_f1", "pairs", "possible_learners",
+    "predicted_rows", "settings", "structured", "symbols", "trained", "verdict", "why_not",
 ]  # fmt: skip
 
 FIRST, SECOND = "Together", "Together, 2nd order"
@@ -90,6 +90,27 @@ def first_learners(data: HetData) -> dict[str, str]:
     others = sorted((name for name in kinds if name not in trees), key=lambda name: data.sources[name].array is None)
     first, second = [*trees[:1], *others, *trees[1:]][:2]
     return {first: kinds[first], second: "network"}
+
+
+def in_order(data: HetData, names: Iterable[str]) -> list[str]:
+    """Return sources in the order of their letters and colours: the two that suit first, whatever else is in use."""
+    first = [*first_learners(data), *data.source_names]
+    return sorted(names, key=first.index)
+
+
+def trained(data: HetData, shown: Mapping[str, Setting]) -> dict[str, str]:
+    """Return what learned from each source in use in some trainings, in order, "tree" where no model of them says.
+
+    Parameters
+    ----------
+    data : HetData
+    shown : mapping of str to Setting
+        By label.
+    """
+    gone = {op["name"] for op in next(iter(shown.values())).operations if op["op"] == "drop_source"}
+    given = {name: kind for each in shown.values() for name, kind in each.params.get("learners", {}).items()}
+    used = in_order(data, (name for name in data.source_names if name not in gone))
+    return {name: given.get(name, "tree") for name in used}
 
 
 def structured(data: HetData, learners: Mapping[str, str]) -> str | None:

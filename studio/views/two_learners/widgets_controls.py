@@ -110,7 +110,7 @@ def _learners(data: HetData, title: str) -> dict[str, str]:
         )
     found = {}
     # In the order of the first choice, for the letters ε and δ go by it.
-    for name in sorted(chosen, key=(list(first) + names).index):
+    for name in two_learners.in_order(data, chosen):
         source, learner_key = data.sources[name], f"learner {title} {name}"
         options = two_learners.possible_learners(source, deep.has_torch())
         start = first.get(name) if first.get(name) in options else options[0]
