@@ -9,7 +9,7 @@ import polars as pl
 
 from hetcore.figures import basic
 from studio.messages import number, shown
-from studio.runs.differences import OMITTED, named, operations_text, value_text
+from studio.runs.differences import OMITTED, as_run, named, operations_text, value_text
 from studio.runs.run import Run
 from studio.runs.table import metric, result, rounds
 
@@ -60,7 +60,7 @@ def _facts(run: Run) -> dict[str, str]:
     given = run.settings
     facts = {"method": shown(run.method), "data": shown(run.dataset)}
     facts["changes to the data"] = operations_text(given.get("operations") or ()) or "none"
-    facts |= {named(k): value_text(v, k) for k, v in (given.get("params") or {}).items() if k not in OMITTED}
+    facts |= {named(k): value_text(v, k) for k, v in as_run(given.get("params") or {}).items() if k not in OMITTED}
     facts |= {named(k): value_text(v) for part in ("fit", "form") for k, v in (given.get(part) or {}).items()}
     # Eight digits tell two data sets apart and still fit in a cell.
     return facts | {"fingerprint of the data": run.digest[:8]}

@@ -12,7 +12,7 @@ from studio.messages import number, shown
 from studio.scenarios import OPERATIONS, checked
 
 __all__ = [
-    "OMITTED", "VALUES", "Outcome", "changed", "describe", "named", "operation_text", "operations_text",
+    "OMITTED", "VALUES", "Outcome", "as_run", "changed", "describe", "named", "operation_text", "operations_text",
     "sentence", "value_text", "within",
 ]  # fmt: skip
 
@@ -30,6 +30,18 @@ SYMBOLS = {
     "eta_on": "η on",
     "direction": "neighbours",
     "no_neighbor": "no known neighbour",
+    "column_sample": "columns a tree sees",
+    "deviation_rate": "learning rate of the deviation",
+    "epochs": "epochs of a learner",
+    "first_trees": "trees of the first stage",
+    "hessian": "curvature of the 2nd order",
+    "inner_iterations": "inner rounds",
+    "max_leaf_nodes": "leaves",
+    "min_samples_leaf": "rows of a leaf",
+    "n_stages": "stages M of BFV",
+    "step": "steps ε, δ",
+    "subsample": "rows a learner sees",
+    "trees_per_stage": "trees of a stage",
 }
 VALUES = {
     "column_sample": {"auto": "by left-out rows"},
@@ -257,14 +269,18 @@ def _params_changed(before: Outcome, after: Outcome) -> list[str]:
 
 def _param(outcome: Outcome, name: str) -> str:
     """Return the value of a parameter as a run had it."""
-    value = outcome.params.get(name)
-    # As printed no loss is out of fold, by which a λ could be chosen.
-    if value == "auto" and name in ("lambda0", "lambda1") and outcome.params.get("as_printed"):
-        # here: kernels come with it, which the first page needs not wait for
-        from hetcore.consensus.printed.algorithm1 import PRINTED_AUTO
+    return within(as_run(outcome.params).get(name), name)
 
-        value = PRINTED_AUTO
-    return within(value, name)
+
+def as_run(params: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return parameters as a run had them: as printed no loss is out of fold, by which a λ could be chosen."""
+    chosen = [name for name in ("lambda0", "lambda1") if params.get(name) == "auto"]
+    if not (chosen and params.get("as_printed")):
+        return params
+    # here: kernels come with it, which the first page needs not wait for
+    from hetcore.consensus.printed.algorithm1 import PRINTED_AUTO
+
+    return {**params, **dict.fromkeys(chosen, PRINTED_AUTO)}
 
 
 def value_text(value: Any, parameter: str = "") -> str:

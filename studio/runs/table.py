@@ -9,7 +9,7 @@ import polars as pl
 
 from studio.messages import number, shown
 from studio.runs import export
-from studio.runs.differences import OMITTED, named, operations_text, within
+from studio.runs.differences import OMITTED, as_run, named, operations_text, within
 from studio.runs.run import Run
 
 __all__ = [
@@ -131,7 +131,7 @@ def _row(run: Run) -> tuple[Any, ...]:
 
 def _settings(run: Run) -> dict[str, str]:
     """Return what a run was trained with, in words by what each is of."""
-    params = {name: value for name, value in (run.settings.get("params") or {}).items() if name not in OMITTED}
+    params = {name: value for name, value in as_run(run.settings.get("params") or {}).items() if name not in OMITTED}
     # Plain boosting is given graphs to say what it leaves along them, and learns the same without.
     plain = run.method == "GBRegressor" or ("features" in params and not params["features"])
     given = params | ({} if plain else dict(run.settings.get("fit") or {}))

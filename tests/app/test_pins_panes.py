@@ -164,6 +164,10 @@ def test_the_table_has_the_words_of_the_switch_of_a_parameter():
     setting = Setting("GBCRegressor", {"lambda0": 0.3, "lambda1": "auto", "as_printed": False})
     row = consensus_pins._row(Pin("Films", {"Consensus": setting}, {"Consensus": rounds(0.6)}, {}))
     assert (row["λ0"], row["λ1"]) == (0.3, "chosen out of fold")
+    setting.params["as_printed"] = True  # of which no loss is out of fold
+    pin = Pin("Films", {"Consensus": setting}, {"Consensus": rounds(0.6)}, {})
+    (name,) = widgets_pins.names_of([pin], consensus_pins._parts)
+    assert consensus_pins._row(pin)["λ1"] == 0.03 and name.startswith("λ0 0.3, λ1 0.03, ")
 
 
 def test_what_differs_comes_first_in_a_name_and_the_rest_after_it():

@@ -14,7 +14,7 @@ from studio.jobs.job import Status
 from studio.runs import table
 from studio.runs.compare import curves, weights_figure
 from studio.runs.run import Run
-from studio.views.common import widgets_chance
+from studio.views.common import widgets_chance, widgets_downloads
 from studio.views.consensus import widgets_lambda_map
 from tests.jobs.running import PATIENCE
 
@@ -137,7 +137,7 @@ def _looked_at(pairs, state, rows="held_out"):
     from types import SimpleNamespace
 
     from studio.jobs.job import Status
-    from studio.views.common import widgets_chance
+    from studio.views.common import widgets_chance, widgets_downloads
 
     events = [SimpleNamespace(detail={"metric": "error", "rows": rows, "pairs": pairs})]
     widgets_chance._look(Status("run", state), events, lambda: None, "key")
@@ -171,3 +171,11 @@ def test_a_map_of_labels_that_were_learned_from_says_so(monkeypatch):
         event = SimpleNamespace(detail={"metric": "error", "rows": rows, "cells": [[0.0, 0.1, 3, 0.2]]})
         widgets_lambda_map._look(Status("run", "finished"), [event], None, None)
     assert captions == [widgets_chance.LEARNED]
+
+
+def test_how_to_learn_from_more_names_no_slider_that_a_page_may_not_have(monkeypatch):
+    """Of ratings it is called “Ratings known”."""
+    captions = []
+    monkeypatch.setattr(widgets_downloads.st, "caption", captions.append)
+    widgets_downloads.learned_from([{"op": "labels", "fraction": 0.8, "seed": 0}])
+    assert "learned from 80% of the labels" in captions[0] and "Labels known" not in captions[0]

@@ -11,11 +11,21 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import hetcore
 from hetcore.data import HetData, splits
 from hetcore.errors import DataError, ParameterError
 from studio import scenarios
 from studio.messages import number
-from studio.runs.differences import Outcome, changed, describe, operation_text, operations_text, sentence, value_text
+from studio.runs.differences import (
+    Outcome,
+    changed,
+    describe,
+    named,
+    operation_text,
+    operations_text,
+    sentence,
+    value_text,
+)
 
 
 def made(kind: str = "classification") -> HetData:
@@ -232,6 +242,16 @@ def test_parameters_of_auto_have_the_words_of_their_switches():
     assert value_text({"text": "network", "tab": "tree"}, "learners") == "text: network, tab: tree"
     before, after = Outcome((), {"lambda1": "auto"}), Outcome((), {"lambda1": 0.3})
     assert sentence(before, after) == "λ1 'chosen out of fold' → 0.3."
+
+
+def test_parameters_have_the_words_of_their_sliders():
+    words = {}
+    for estimator in (hetcore.MGBClassifier, hetcore.GBCClassifier, hetcore.HGBMClassifier, hetcore.HMF,
+                      hetcore.TwoWeakLearnerClassifier, hetcore.BoostedFeatureNetworkClassifier):  # fmt: skip
+        for name, each in estimator._parameters.items():
+            words[name] = f"{words.get(name, '')} {each.slider.label.lower()}" if each.slider else words.get(name)
+    drawn = {name: labels for name, labels in words.items() if labels}
+    assert len(drawn) > 15 and all(named(name).lower() in labels for name, labels in drawn.items())
 
 
 def test_as_printed_no_weight_was_chosen_out_of_fold():

@@ -51,7 +51,7 @@ def learned_from(operations: Sequence[Mapping[str, Any]]) -> None:
     share = next((operation["fraction"] for operation in operations if operation["op"] == "labels"), 1.0)
     if share < 1:
         text = f"This model learned from {share:.0%} of the labels, so that the others score it"
-        st.caption(f"{text}: to learn from more, raise Labels known and train.")
+        st.caption(f"{text}: to learn from more, raise the share that is known and train.")
 
 
 def _code(run: Any, stem: str) -> str:

@@ -18,7 +18,7 @@ from studio import session
 from studio.jobs.job import Setting
 from studio.messages import explained
 from studio.runs import restoring, store
-from studio.runs.differences import describe, named, operation_text, within
+from studio.runs.differences import as_run, describe, named, operation_text, within
 from studio.runs.run import Run
 from studio.views.common import curves, training
 from studio.views.common.curves import SCORED, Events, by_training, figure, metric_name, scored_set
@@ -210,7 +210,7 @@ def _parameter_texts(pin: Pin) -> list[str]:
 def _parameters(pin: Pin) -> dict[str, Any]:
     """Return the parameters and the form of a scenario's last model, which has most of them."""
     last = list(pin.settings.values())[-1]
-    given = {**last.params, **last.form}
+    given = {**as_run(last.params), **last.form}
     return {key: value for key, value in given.items() if isinstance(value, str | int | float | bool)}
 
 

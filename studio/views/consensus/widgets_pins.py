@@ -6,7 +6,7 @@ from typing import Any
 
 from hetcore.data import HetData
 from studio.messages import number
-from studio.runs.differences import describe, named, value_text, within
+from studio.runs.differences import as_run, describe, named, value_text, within
 from studio.views.common import widgets_pins
 from studio.views.common.curves import SCORED, Events, scored_rows
 from studio.views.common.widgets_pins import Look, Pin
@@ -30,14 +30,14 @@ def pinned(now: Pin, data: HetData, owner: str) -> None:
 
 
 def _parts(pin: Pin) -> list[str]:
-    params = next(iter(pin.settings.values())).params
+    params = as_run(next(iter(pin.settings.values())).params)
     return [*(f"{named(name)} {within(params[name], name)}" for name in LAMBDAS), *widgets_pins.done_to(pin)]
 
 
 def _row(pin: Pin) -> dict[str, Any]:
     """Return a scenario as a row of the table."""
     setting, events = next(iter(pin.settings.values())), next(iter(pin.events.values()))
-    params, last = setting.params, events[-1]
+    params, last = as_run(setting.params), events[-1]
     metric, name = last.detail["metric"], last.detail["metric_name"]
     scored = scored_rows(metric)
     row = {"data": pin.title, "scenario": describe(setting.operations)}
