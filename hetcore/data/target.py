@@ -68,7 +68,7 @@ def read_target(
     keep = (~repeated & ids.is_not_null()).to_numpy()
     # respelled after they were read: numbers as labels are text by then
     if kind == "classification" and spelling:
-        y = respelled(pl.Series(y, dtype=pl.String), spelling).to_numpy().astype(object)
+        y = respelled(pl.Series(y.tolist(), dtype=pl.String), spelling).to_numpy().astype(object)
     findings += id_findings(ids, repeated) + _contradictions(ids, y, repeated)
     return ids.filter(keep), y[keep], kind, findings + more
 

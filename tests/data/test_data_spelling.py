@@ -59,6 +59,12 @@ def test_classes_graphs_and_labels_are_made_the_same_too():
     assert not data.report.of("near_id") and not data.report.of("near_class")
 
 
+def test_classes_are_made_the_same_where_the_first_has_no_label():
+    table = pl.DataFrame({"id": ["a", "b", "c"], "x": [1.0, 2.0, 3.0]})
+    data = HetData({"t": table}, target=(["a", "b", "c"], [None, "Yes", "yes"]), spelling=["case"])
+    assert data.y.tolist() == [None, "yes", "yes"]
+
+
 def test_a_graph_keeps_direction_and_sign():
     table = pl.DataFrame({"id": ["a", "b", "c", "z"], "x": [1, 2, 3, 4]})
     edges = [("A", "b", 1.0), ("a", "B", 2.0), ("B", "C", -2.0), ("z", "Z", 1.0)]
