@@ -78,7 +78,8 @@ def problems(data: HetData) -> Problems:
     hard = [_problem_text(finding, _hard_cure(data, finding)) for finding in data.report if finding.kind in _HARD]
     # Labels may all belong to ids that no table has; then nothing can be trained, though each file is fine.
     if not hard and data.labelled.any() and not (data.labelled & data.mask.any(axis=0)).any():
-        hard = ["None of the labels has an id that a table has: choose another id column for the labels."]
+        cure = f"{_same_way(data)}choose another id column for the labels"
+        hard = [f"None of the labels has an id that a table has: {cure}."]
     # Where something hard is wrong a lesser remark about the same place would only distract.
     few = {finding.where for finding, share in _unknown_ends(data) if share <= STRAY}
     soft = [each for each in data.report if each.kind != "unknown_id" or each.where not in few]
@@ -100,7 +101,13 @@ def _hard_cure(data: HetData, finding: Finding) -> str:
     if finding.kind == "no_common_id" and finding.where in arrays:
         return "name its images by the ids of a table, or take it out"
     taken = finding.kind == "no_common_id" and finding.where.startswith("graph ")
-    return "choose another id column, use it as a table, or take it out" if taken else _HARD[finding.kind]
+    cure = "choose another id column, use it as a table, or take it out" if taken else _HARD[finding.kind]
+    return f"{_same_way(data)}{cure}" if finding.kind == "no_common_id" else cure
+
+
+def _same_way(data: HetData) -> str:
+    """Return what comes before another cure where ids differ in how they are written: it is the likelier one."""
+    return "write ids the same way, or " if ways_apart(data.id_series) else ""
 
 
 def _rewritten(texts: pl.Series, ways: list[str]) -> str:

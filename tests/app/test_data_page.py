@@ -343,6 +343,21 @@ def test_a_table_whose_one_column_is_taken_for_the_label_is_said_to_be_labels_al
     assert not any(said in plain(each.value) for each in page.caption)
 
 
+def test_files_that_are_put_together_otherwise_than_those_in_use_are_said_to_be_not_in_use(page):
+    upload(page, people__csv=TABLE, marks__csv=MARKS)
+
+    def said() -> bool:
+        return any("in use were put together otherwise" in plain(each.value) for each in page.caption)
+
+    assert not said()  # of an example that is in use its name tells
+    use(page)
+    assert in_use(page) == "In use: Your data" and not said()
+    choose(page, "Label", "maths")
+    assert said() and "label" in page.session_state["uploaded"].recipe["target"]["column"]
+    choose(page, "Label", "label")
+    assert not said()
+
+
 def test_data_in_use_stay_when_the_next_files_are_bad(page):
     use(upload(page, people__csv=TABLE, marks__csv=MARKS))
     upload(page, people__csv=TABLE, marks__csv=MARKS, more__csv=b"")

@@ -185,6 +185,7 @@ def test_a_reload_shows_on_the_files_page_what_the_data_in_use_were_made_with():
     choices = {box.key: box.value for box in app.selectbox}
     assert {box.key: box.value for box in again.selectbox} == choices and choices["label of people.csv"] == "spend"
     assert [each.value for each in again.multiselect] == [each.value for each in app.multiselect] != []
+    assert not any("put together otherwise" in each.value for each in again.caption)
     next(each for each in again.button if each.label == "Use this data").click().run()
     assert not again.error and again.session_state["uploaded"].recipe == used
 

@@ -54,6 +54,7 @@ def test_sheets_of_a_workbook_are_chosen_and_come_back_after_a_reload():
     again = _opened(owner, "1_Data.py", **_query(app))
     assert not again.exception and again.session_state["uploaded"].recipe == now.recipe
     assert _sheets(again) == _sheets(app)
+    assert not any("put together otherwise" in each.value for each in again.caption)
     _press(again, "Use this data")
     assert _read(again) == _read(app)
 

@@ -137,7 +137,7 @@ def _looked_at(pairs, state, rows="held_out"):
     from types import SimpleNamespace
 
     from studio.jobs.job import Status
-    from studio.views.common import widgets_chance, widgets_downloads
+    from studio.views.common import widgets_chance
 
     events = [SimpleNamespace(detail={"metric": "error", "rows": rows, "pairs": pairs})]
     widgets_chance._look(Status("run", state), events, lambda: None, "key")

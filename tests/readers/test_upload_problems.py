@@ -51,3 +51,12 @@ def test_a_row_of_totals_and_a_class_for_each_row_are_asked_about():
     first, second = problems(HetData({"t": table}, target=(IDS, [f"seen {k}" for k in range(60)]))).soft
     assert first.startswith("Source 't': the last row, 'Total', is the sum of the others in 2 columns, for example")
     assert second.startswith("Target: 60 classes in 60 labels, for example 'seen 0': choose another label column")
+
+
+def test_where_ids_meet_but_for_how_they_are_written_that_is_what_to_do():
+    labels = [f"{name}.0" for name in range(60)], Y
+    table = TABLE.with_columns(id=pl.Series([str(k) for k in range(60)]))
+    (of_labels,) = problems(HetData({"t": table}, target=labels)).hard
+    two = HetData({"t": table, "u": TABLE.with_columns(id=pl.Series(labels[0]))}, target=labels)
+    (of_tables,) = problems(two).hard
+    assert all(": write ids the same way, or choose another id column" in each for each in (of_labels, of_tables))

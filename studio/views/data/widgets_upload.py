@@ -356,7 +356,21 @@ def _alignment(uploads: Sequence[Upload]) -> None:
     stamp = json.dumps([ids, label, task, _kinds_changed(uploads), files, without, spelling])
     if clicked:
         _attempt(compose, stamp, {upload.name: upload.digest for upload in uploads})
-    _outcome(stamp)
+    if not _outcome(stamp):
+        _say_not_in_use(compose)
+
+
+def _say_not_in_use(compose: Callable[[], dict[str, Any]]) -> None:
+    """Say so where own data are in use, and these are others or were put together otherwise."""
+    now, files = session.current(), session.files_in_hand()
+    if now.example is not None or "scan" in now.recipe:
+        return
+    try:
+        same = compose() == now.recipe and all(files.get(name) == content for name, content in now.files.items())
+    except DataError:
+        same = False
+    if not same:
+        st.caption(":material/info: The data in use were put together otherwise: press “Use this data” for these.")
 
 
 def _left_out(uploads: Sequence[Upload]) -> dict[str, list[str]]:
@@ -507,10 +521,11 @@ def _use(made: tuple[Any, Any, Any]) -> None:
     st.toast("Your data are in use.", icon=":material/check:")
 
 
-def _outcome(stamp: str) -> None:
+def _outcome(stamp: str) -> bool:
+    """Say what kept these files from being used, and offer what can be done; return whether anything did."""
     attempt = st.session_state.get("attempt")
     if attempt is None or attempt["stamp"] != stamp:
-        return
+        return False
     for sentence in attempt["errors"]:
         st.error(escape(sentence))
     st.caption("The data in use before stay.")
@@ -525,3 +540,4 @@ def _outcome(stamp: str) -> None:
         _say_rewritten(attempt["example"])
     if attempt["accept"] is not None:
         st.button("Use them as they are", on_click=_use, args=(attempt["accept"],))
+    return True
