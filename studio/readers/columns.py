@@ -197,7 +197,7 @@ _GROUPED = tuple(
 )  # fmt: skip
 _UNITS = ((r"^([+-]?)([$€£¥])\s?(\d.*)$", "${1}${3}"), (r"^([+-]?\d.*?)\s?([%‰$€£¥]|EUR|USD|GBP|CHF)$", "${1}"))
 """A sign before or behind a number, in the second group, and what is left without it."""
-_LIKE_DATES = r"(\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{4}|\d{1,2}/\d{1,2}/\d{2})"
+_LIKE_DATES = r"(\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{4}|\d{1,2}[/.]\d{1,2}[/.]\d{2})"
 _LIKE_DATES = rf"^({_LIKE_DATES}|{NAMED_MONTH})([ T].*)?$"
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from itertools import combinations
 from typing import Any
 
 import polars as pl
@@ -20,6 +21,11 @@ from studio.readers.parsed import ParsedGraph, ParsedTable
 
 __all__ = ["directed", "edges_of_table", "finished_graph", "limited", "node_names"]
 
+_SOME, _LOOKED_AT = 2_000, 8
+"""Rows and columns in which ends of edges are looked for by what they name."""
+_SEVERAL = 10
+"""Words from which two columns may name the same things: "yes" and "no" are in many."""
+
 
 def edges_of_table(name: str, table: ParsedTable, options: Mapping[str, Any]) -> ParsedGraph:
     """Take the columns of a table that are the ends and the weight of edges.
@@ -33,6 +39,8 @@ def edges_of_table(name: str, table: ParsedTable, options: Mapping[str, Any]) ->
     if _is_matrix(frame):
         raise DataError(f"{name} is a matrix of links: give a list of edges, one a row, as source, target and weight.")
     source, target, weight = _edge_columns(frame, options)
+    if weight is not None:
+        table = _with_numbers(table, weight, options)
     # As ids are read everywhere: a float of 1 is "1", and one of 2^53 or more is refused.
     try:
         edges = [as_ids(frame[end])[0].alias(role) for end, role in ((source, "source"), (target, "target"))]
@@ -40,7 +48,7 @@ def edges_of_table(name: str, table: ParsedTable, options: Mapping[str, Any]) ->
         raise DataError(f"{name}: {error}") from None
     guesses = [*table.guesses, f"edges from {shown(source)!r} to {shown(target)!r}"]
     if weight is not None:
-        edges.append(_weights(name, frame[weight]))
+        edges.append(_weights(name, table.frame[weight]))
         guesses.append(f"weights in {shown(weight)!r}")
     left_out = [column for column in frame.columns if column not in (source, target, weight)]
     findings = list(table.findings)
@@ -84,8 +92,7 @@ def _edge_columns(frame: pl.DataFrame, options: Mapping[str, Any]) -> tuple[str,
     # Reversed, so that of two names that differ in case the first one counts.
     by_name = {column.strip().lower(): column for column in reversed(frame.columns)}
     ends = options.get("ends") or end_columns(frame.columns)
-    # Without any hint the first two columns are taken, as in the edge lists of most collections.
-    ends = tuple(by_name.get(end.strip().lower(), end) for end in ends) if ends else tuple(frame.columns[:2])
+    ends = tuple(by_name.get(end.strip().lower(), end) for end in ends) if ends else _meeting(frame)
     if unknown := [end for end in ends if end not in frame.columns]:
         raise DataError(
             f"There is no column {shown(unknown[0])!r} for the ends of edges: choose two columns of the table."
@@ -97,6 +104,31 @@ def _edge_columns(frame: pl.DataFrame, options: Mapping[str, Any]) -> tuple[str,
     if weight is None and not options.get("ends") and len(rest) == 1 and unnamed and _all_numbers(frame[rest[0]]):
         weight = rest[0]
     return *ends, weight
+
+
+def _meeting(frame: pl.DataFrame) -> tuple[str, ...]:
+    """Return the first two columns of words that name the same things, as where a date stands before caller and called.
+
+    Without such the first two columns are taken, as in the edge lists of most collections.
+    """
+    first = frame[:_SOME, :_LOOKED_AT]
+    words = [each for each in first if each.dtype == pl.String and not _all_numbers(each)]
+    names = {each.name: set(each.drop_nulls()) for each in words}
+    several = {name: values for name, values in names.items() if len(values) >= _SEVERAL}
+    for one, other in combinations(several, 2):
+        if 2 * len(several[one] & several[other]) >= min(len(several[one]), len(several[other])):
+            return one, other
+    return tuple(frame.columns[:2])
+
+
+def _with_numbers(table: ParsedTable, column: str, options: Mapping[str, Any]) -> ParsedTable:
+    """Return the table with a column as a table has it, decimal commas and all; as it is where that is no number."""
+    alone = ParsedTable(table.frame.select(column), table.guesses, table.findings, table.delimiter)
+    read = typed(alone, options)
+    if not read.frame[column].dtype.is_numeric():
+        return table
+    frame = table.frame.with_columns(read.frame[column])
+    return table._replace(frame=frame, guesses=read.guesses, findings=read.findings)
 
 
 def _all_numbers(series: pl.Series) -> bool:

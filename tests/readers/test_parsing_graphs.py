@@ -161,6 +161,25 @@ def test_missing_weights_stay_missing(weights):
     assert graphs._weights("g", weights[:0]).to_list() == []
 
 
+@pytest.mark.parametrize(("given", "read", "kind"), [
+    (("0,5", "12"), [0.5, 12.0], None), (("1.234", "59"), [1.234, 59.0], "thousands"),
+    (("1.234,50", "2"), [1234.5, 2.0], "grouped_number"), (("n/a", "2"), [None, 2.0], "missing_word"),
+    (("007", "2"), [7.0, 2.0], None),
+])  # fmt: skip
+def test_weights_are_numbers_as_those_of_tables_are_and_what_they_may_mean_is_told(given, read, kind):
+    words, (edges,) = graph("source;target;weight\na;b;{}\nc;d;{}\n".format(*given).encode())
+    assert edges["weight"].to_list() == read
+    assert [found[0] for found in words["findings"]] == ([kind] if kind else [])
+
+
+def test_ends_are_columns_that_name_the_same_things_where_a_date_or_a_number_stands_before_them():
+    calls = "".join(f"2023-01-{k % 9 + 1:02d},k{k},k{(7 * k + 1) % 30},yes,{k}\n" for k in range(30))
+    words, (edges,) = graph(f"date,caller,called,paid,minutes\n{calls}".encode())
+    assert "edges from 'caller' to 'called'" in words["guesses"] and edges.row(0) == ("k0", "k1")
+    loans = "".join(f"reader {k},book {k % 11},yes,yes,{k}\n" for k in range(30))
+    assert "edges from 'who' to 'what'" in graph(f"who,what,paid,known,days\n{loans}".encode())[0]["guesses"]
+
+
 def test_the_first_weight_that_is_no_number_is_named():
     with pytest.raises(DataError, match="the weight 'x' of edge 2 is no number"):
         graphs._weights("g", pl.Series(["1", "x", "y"]))

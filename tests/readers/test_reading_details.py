@@ -223,7 +223,7 @@ def test_commas_and_dots_beside_whole_numbers_may_be_thousands_too(others):
 
 @pytest.mark.parametrize(
     "cells",
-    [["01/02/20", "13/02/20"], ["2020-01-02", "2020-13-02"], ["2020-01-02T10:00Z"] * 2],
+    [["01/02/20", "13/02/20"], ["1.2.20", "13.2.20"], ["2020-01-02", "2020-13-02"], ["2020-01-02T10:00Z"] * 2],
 )
 def test_dates_that_stay_text_are_reported(cells):
     preview = preview_table("a.csv", "\n".join(["id,y", *(f"{k},{cell}" for k, cell in enumerate(cells))]).encode())
