@@ -92,7 +92,7 @@ def _edge_columns(frame: pl.DataFrame, options: Mapping[str, Any]) -> tuple[str,
     # Reversed, so that of two names that differ in case the first one counts.
     by_name = {column.strip().lower(): column for column in reversed(frame.columns)}
     ends = options.get("ends") or end_columns(frame.columns)
-    ends = tuple(by_name.get(end.strip().lower(), end) for end in ends) if ends else _meeting(frame)
+    ends = tuple(by_name.get(end.strip().lower(), end) for end in ends) if ends else _ends_by_overlap(frame)
     if unknown := [end for end in ends if end not in frame.columns]:
         raise DataError(
             f"There is no column {shown(unknown[0])!r} for the ends of edges: choose two columns of the table."
@@ -106,7 +106,7 @@ def _edge_columns(frame: pl.DataFrame, options: Mapping[str, Any]) -> tuple[str,
     return *ends, weight
 
 
-def _meeting(frame: pl.DataFrame) -> tuple[str, ...]:
+def _ends_by_overlap(frame: pl.DataFrame) -> tuple[str, ...]:
     """Return the first two columns of words that name the same things, as where a date stands before caller and called.
 
     Without such the first two columns are taken, as in the edge lists of most collections.

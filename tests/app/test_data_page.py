@@ -335,27 +335,27 @@ def test_an_error_of_a_file_ends_when_the_others_are_in_use(page):
     assert errors(use(page)) == [] and in_use(page) == "In use: Your data"
 
 
-def test_a_table_whose_one_column_is_taken_for_the_label_is_said_to_be_labels_alone(page):
+def test_of_a_table_whose_one_column_is_taken_for_the_label_the_page_tells_that_it_is_labels_alone(page):
     upload(page, people__csv=TABLE, income__csv=csv(person=IDS[5:], income=[i % 7 + 0.5 for i in range(35)]))
-    said = "Nothing of income.csv is learned from, for it is labels alone"
-    assert any(said in plain(each.value) for each in page.caption)
+    text = "Nothing of income.csv is learned from, for it is labels alone"
+    assert any(text in plain(each.value) for each in page.caption)
     choose(page, "Labels in", "people.csv")
-    assert not any(said in plain(each.value) for each in page.caption)
+    assert not any(text in plain(each.value) for each in page.caption)
 
 
-def test_files_that_are_put_together_otherwise_than_those_in_use_are_said_to_be_not_in_use(page):
+def test_files_that_are_put_together_otherwise_than_those_in_use_have_a_caption(page):
     upload(page, people__csv=TABLE, marks__csv=MARKS)
 
-    def said() -> bool:
+    def caption_shown() -> bool:
         return any("in use were put together otherwise" in plain(each.value) for each in page.caption)
 
-    assert not said()  # of an example that is in use its name tells
+    assert not caption_shown()  # of an example that is in use its name tells
     use(page)
-    assert in_use(page) == "In use: Your data" and not said()
+    assert in_use(page) == "In use: Your data" and not caption_shown()
     choose(page, "Label", "maths")
-    assert said() and "label" in page.session_state["uploaded"].recipe["target"]["column"]
+    assert caption_shown() and "label" in page.session_state["uploaded"].recipe["target"]["column"]
     choose(page, "Label", "label")
-    assert not said()
+    assert not caption_shown()
 
 
 def test_data_in_use_stay_when_the_next_files_are_bad(page):

@@ -166,7 +166,7 @@ def test_missing_weights_stay_missing(weights):
     (("1.234,50", "2"), [1234.5, 2.0], "grouped_number"), (("n/a", "2"), [None, 2.0], "missing_word"),
     (("007", "2"), [7.0, 2.0], None),
 ])  # fmt: skip
-def test_weights_are_numbers_as_those_of_tables_are_and_what_they_may_mean_is_told(given, read, kind):
+def test_weights_are_numbers_as_those_of_tables_are_with_the_same_findings(given, read, kind):
     words, (edges,) = graph("source;target;weight\na;b;{}\nc;d;{}\n".format(*given).encode())
     assert edges["weight"].to_list() == read
     assert [found[0] for found in words["findings"]] == ([kind] if kind else [])
