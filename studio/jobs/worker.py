@@ -23,6 +23,7 @@ import socket
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Sequence
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -219,7 +220,7 @@ class Server:
         elif kind == "run":
             # Said before the work begins, so that the studio knows whether a process died with the run or before it.
             self._send(("taken", None))
-            self._player = Player(self._send, paused=content[1])
+            self._player = Player(self._send_timed, paused=content[1])
             self._runs.put((content[0], self._player))
         # An order may come when its run has just ended: the old player has nobody left to steer.
         elif kind == "order" and self._player is not None:
@@ -250,6 +251,13 @@ class Server:
             # Replaced in place: the bytes are let go as soon as the object is there.
             held = self._data[value.digest] = pickle.loads(held)  # noqa: S301 - from the studio that started it
         return held
+
+    def _send_timed(self, message: tuple[str, Any]) -> None:
+        """Send a message of a fit, with a round the seconds of processor so far: a busy machine adds none to these."""
+        kind, event = message
+        if kind == "round" and dataclasses.is_dataclass(event):
+            event = dataclasses.replace(event, detail={**event.detail, "processor": time.process_time()})
+        self._send((kind, event))
 
     def _send(self, message: tuple[str, Any]) -> None:
         try:

@@ -21,6 +21,8 @@ def test_a_run_sends_its_rounds_and_leaves_its_result(studio):
     status = ended(studio, run_id)
     assert (status.state, status.rounds, status.total, status.place, status.message) == ("finished", 4, 4, 0, "")
     assert [event.losses["train"] for event in studio.events(run_id)] == [1, 1 / 2, 1 / 3, 1 / 4]
+    processor = [event.detail["processor"] for event in studio.events(run_id)]
+    assert processor == sorted(processor) and processor[0] > 0
     assert [event.index for event in studio.events(run_id, since=2)] == [2, 3]
     result = studio.result(run_id)
     assert result.predictions["prediction"].to_list() == [2.5] * 6

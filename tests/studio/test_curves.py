@@ -97,6 +97,13 @@ def test_what_was_compiled_is_not_foreseen_again():
     assert training.seconds_of([compiled], 1) == pytest.approx(1.0)
 
 
+@pytest.mark.parametrize(("processor", "seconds"), [((3.0, 3.5), 1.0), ((3.0, 30.0), 6.0)])
+def test_what_a_busy_machine_took_is_not_foreseen_again(processor, seconds):
+    rounds = [RoundEnd("toy", k, 2, {}, detail={"processor": at}, seconds=wall, compiling=0.5)
+              for k, (at, wall) in enumerate(zip(processor, (1.0, 6.5)))]  # fmt: skip
+    assert training.seconds_of(rounds, 2) == pytest.approx(seconds)
+
+
 def _drawn_chart():
     from studio.views.common.widgets import chart
 

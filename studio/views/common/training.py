@@ -119,5 +119,11 @@ def seconds_of(events: Sequence[Any], rounds: int) -> float:
     """
     if not events:
         return 0.0
+    first, last = events[0], events[-1]
+    spent = last.seconds - last.compiling
+    # Of several threads it is more than the clock's, of a busy machine less; on a cluster others work.
+    if "processor" in first.detail and "workers" not in last.detail:
+        rest = last.detail["processor"] - first.detail["processor"]
+        spent = min(spent, first.seconds - first.compiling + rest)
     # A share of the time does not grow with the rounds, such as reading and encoding the data.
-    return (events[-1].seconds - events[-1].compiling) * (0.3 + 0.7 * rounds / max(events[-1].total, 1))
+    return spent * (0.3 + 0.7 * rounds / max(last.total, 1))
