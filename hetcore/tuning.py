@@ -5,8 +5,9 @@ r"""Cross-validation of lambda0, lambda1, the number of rounds N, and any other 
     model = cv.best_estimator(data)  # the best setting, fitted to all labels
 
 One fit gives every N: a model after t of N rounds is the model of t rounds, and each round is scored on the fold that
-was left out. Folds are dealt over the labelled instances only, and the rest take part in every fit as they will in the
-last one. A fold is hidden, not removed: its instances are unlabelled ones like those to be predicted.
+was left out; where a fit keeps the best of its rounds, by that one, and the last N by what the model itself predicts.
+Folds are dealt over the labelled instances only, and the rest take part in every fit as they will in the last one. A
+fold is hidden, not removed: its instances are unlabelled ones like those to be predicted.
 
 References: Hastie, Tibshirani, Friedman (2009), The Elements of Statistical Learning, section 7.10, also for the
 one-standard-error rule.
@@ -29,6 +30,7 @@ from hetcore.data import HetData
 from hetcore.data.splits import stratified
 from hetcore.data.text import listed
 from hetcore.errors import DataError, ParameterError, UnscoredLabelsWarning
+from hetcore.metrics import error_rate, rmse
 from hetcore.numerics import standard_error
 
 __all__ = ["CrossValidation", "cross_validate", "stratified_folds"]
@@ -320,15 +322,43 @@ def _curve(model: Any, data: HetData, fold: NDArray[np.int64], k: int) -> NDArra
     nothing = np.nan if data.y.dtype.kind == "f" else None
     seen, hidden = data.y.copy(), data.y.copy()
     seen[fold == k], hidden[fold != k] = nothing, nothing
+    found: list[float] = []
     curve: list[float] = []
+    first = 0
+
+    def note(event: Any) -> None:
+        nonlocal first
+        found.append(event.detail["metric"]["held_out"])
+        curve.append(found[_kept_place(event.detail, len(found))])
+        # MGB's first stage comes before its N
+        first = event.total - model.n_iterations
+
     with warnings.catch_warnings():
         # a class of so few labels that a fold holds all is scored only where it was seen
         warnings.simplefilter("ignore", UnscoredLabelsWarning)
-        model.fit(data, seen, eval_y=hidden, callbacks=[lambda event: curve.append(event.detail["metric"]["held_out"])])
+        model.fit(data, seen, eval_y=hidden, callbacks=[note])
+    if hasattr(model, "n_stages_") or hasattr(model, "kept_round_"):
+        # these end in another model than that of any round: swept anew, or of all labels, with its parts weighed
+        curve[-1] = _error(model, data, fold == k)
+    curve = curve[first:] or curve
     # a fit that ended by itself is, with more rounds, the same
     curve += curve[-1:] * (model.n_iterations - len(curve))
     # a round that diverged is worse than any other
     return np.nan_to_num(np.array(curve), nan=np.inf)
+
+
+def _kept_place(detail: Mapping[str, Any], n_rounds: int) -> int:
+    """Return the round, from 0, by which a model of the rounds so far predicts: it may drop what came after."""
+    return detail.get("best_stage", detail.get("kept_round", n_rounds) - 1)
+
+
+def _error(model: Any, data: HetData, rows: NDArray[np.bool_]) -> float:
+    """Return the metric of predictions of rows whose labels the model has not seen."""
+    y, predicted = data.y[rows], model.predict(data)[rows]
+    if data.target_kind == "regression":
+        return rmse(y, predicted)
+    known = np.isin(y.astype(str), model.classes_.astype(str))
+    return error_rate(y[known], predicted[known])
 
 
 def _serial(models: list[Any], data: HetData, fold: NDArray, count: _Count) -> dict[int, NDArray]:

@@ -12,10 +12,14 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import hetcore as hc
 from hetcore.errors import DataError, ParameterError
+from hetcore.metrics import error_rate, rmse
 from hetcore.tuning import CrossValidation, cross_validate, stratified_folds
 from tests.consensus.test_consensus import TASKS, planted
 
 GRID = {"lambda0": [0.0, 1.0], "max_depth": [1, 3]}
+TREES = hc.OneWeakLearnerClassifier(
+    n_iterations=3, learners={"source_1": "tree"}, learning_rate=1.0, validation_fraction=0.4
+)
 
 
 def tuned(task="regression", n=60, grid=GRID, n_iterations=5, **changes):
@@ -76,6 +80,20 @@ def test_a_fit_that_ends_by_itself_stays_as_it_is_with_more_rounds():
         assert_allclose(cv.scores[0, k, : len(curve)], curve)
         assert (cv.scores[0, k, len(curve) :] == curve[-1]).all()
     assert len(ended) > 1, "the folds end after different numbers of rounds"
+
+
+@pytest.mark.parametrize("model", [hc.MGBRegressor(n_iterations=3), TREES])
+def test_the_last_round_of_who_keeps_the_best_one_is_scored_by_what_the_model_predicts(model):
+    data, _ = planted(model._task, n=90, n_graphs=1, coverage=1.0, labelled=0.9)
+    cv, fold = cross_validate(model, data, {}, n_folds=2), stratified_folds(data, 2)
+    # stages of MGB are counted after the first
+    assert cv.scores.shape == (1, 2, 3) and cv.table["n_iterations"].to_list() == [1, 2, 3]
+    missing, error = (np.nan, rmse) if model._task == "regression" else (None, error_rate)
+    for k in range(2):
+        y = data.y.copy()
+        y[fold == k] = missing
+        predicted = model.fit(data, y).predict(data)
+        assert cv.scores[0, k, -1] == error(data.y[fold == k], predicted[fold == k])
 
 
 def test_the_estimator_and_the_data_stay_as_they_were():
