@@ -163,7 +163,7 @@ class TransferBase(Estimator):
         check_aligned(X, y=y, sample_domain=sample_domain)
         X, y, domain = _labelled(X, y, sample_domain)
         X, y = validated(self, X, y, dtype=np.float64, ensure_all_finite="allow-nan")
-        self._check_gaps(X)
+        self._check_cells(X)
         if self._grows_trees:
             warn_of_precision(X, self._feature_names)
         return X, y, domain
@@ -178,7 +178,7 @@ class TransferBase(Estimator):
         # the target is 0, sources follow in the order of their numbers
         return np.searchsorted(np.unique(np.append(domain, 0)), domain), names
 
-    def _check_gaps(self, X: NDArray) -> None:
+    def _check_cells(self, X: NDArray) -> None:
         if not self._allows_missing and (gaps := np.isnan(X).any(axis=0)).any():
             raise DataError(
                 f"X has missing values (NaN), first in column {int(gaps.argmax())}, and {type(self).__name__} takes "
@@ -202,7 +202,7 @@ class TransferBase(Estimator):
     def _like_fit(self, X: ArrayLike) -> NDArray[np.float64]:
         """Return rows (n, d), checked to have the columns of the fit."""
         X = validated(self, X, dtype=np.float64, ensure_all_finite="allow-nan", reset=False)
-        self._check_gaps(X)
+        self._check_cells(X)
         return X
 
     def _checked(self, X: ArrayLike) -> NDArray[np.float64]:

@@ -89,16 +89,15 @@ class KernelEstimator(TransferEstimator):
     )
     C: float = param(1.0, Interval(0, ends="()"), "Cost of errors.")
 
-    def _problem(self, X: Any, y: Any, sample_domain: Any, eval_set: Any) -> TransferProblem:
-        problem = super()._problem(X, y, sample_domain, eval_set)
-        column = np.abs(problem.X).max(axis=0)
+    def _check_cells(self, X: NDArray) -> None:
+        super()._check_cells(X)
+        column = np.abs(X).max(axis=0)
         if column.max() > LARGEST:
             k = int(column.argmax())
             raise DataError(
                 f"Column {k} of X has {column[k]:.3g}, and a kernel of numbers beyond {LARGEST:g} overflows: "
                 "standardise the columns."
             )
-        return problem
 
     def _scored_view(self, problem: TransferProblem, model: KernelScores) -> dict[str, Any]:
         """Return losses and metric of a model for the target's rows and for the held-out rows."""

@@ -146,7 +146,7 @@ def test_columns_that_trees_can_hardly_tell_apart_are_named():
 
 
 @pytest.mark.parametrize("model", [hc.TargetSVM(), hc.MultiKTClassifier()])
-def test_a_kernel_machine_refuses_missing_values_in_a_sentence(model):
+def test_a_kernel_machine_refuses_missing_values_and_immense_ones_in_a_sentence(model):
     X, y, domain, (X_test, _) = planted(0, n_target=20, flips=(0.1,), n_source=60)
     holed = X.copy()
     holed[domain == 1, 1] = np.nan
@@ -155,6 +155,10 @@ def test_a_kernel_machine_refuses_missing_values_in_a_sentence(model):
     X_test[0, 1] = np.nan
     with pytest.raises(DataError, match="NaN.*column 1"):
         model.fit(X, y, domain).predict(X_test)
+    # a score that is no number would be the first class
+    X_test[0, 1] = 1e308
+    with pytest.raises(DataError, match="Column 1 of X has 1e[+]308, and a kernel of numbers beyond 1e[+]30 overflows"):
+        model.predict(X_test)
 
 
 BLENDS = hc.TransferClassifier, hc.TransferRegressor
