@@ -14,6 +14,7 @@ from hetcore.data import HetData
 from hetcore.data.columns import finite, other_index, unmasked, whole
 from hetcore.data.identity import is_missing
 from hetcore.data.ranges import MANY, are_far, messages, number_ranges, some_rows
+from hetcore.data.target import check_no_nan_text
 from hetcore.data.text import counted, listed, quoted
 from hetcore.errors import (
     DataError,
@@ -144,6 +145,7 @@ def _check_labels(y: ArrayLike) -> None:
         return
     if labels.dtype.kind in "mM":
         raise DataError("y holds moments or durations: give numbers of a unit, or text for classes.")
+    check_no_nan_text(labels, "y has")
     if labels.ndim != 1 or labels.dtype.kind not in "Of":
         return
     lacking = np.isnan(labels) if labels.dtype.kind == "f" else [is_missing(label) for label in labels]

@@ -19,7 +19,7 @@ from hetcore.data.spelling import respelled
 from hetcore.data.text import counted, listed, quoted
 from hetcore.errors import DataError, ParameterError
 
-__all__ = ["TASKS", "as_labels", "label_name", "placed_labels", "read_target", "unlabelled"]
+__all__ = ["TASKS", "as_labels", "check_no_nan_text", "label_name", "placed_labels", "read_target", "unlabelled"]
 
 TASKS = ("regression", "classification")
 MANY_CLASSES = 1000
@@ -164,6 +164,7 @@ def _as_series(labels: Any) -> pl.Series:
         raise DataError(f"Labels must be one-dimensional, not of shape {array.shape}: give one for each instance.")
     if array.dtype.kind in "iufb":
         return pl.Series("y", array)
+    check_no_nan_text(array, "The labels have")
     # in nanoseconds a list of them is of whole numbers
     values = (array.astype(f"{array.dtype.kind}8[us]") if _is_fine(array.dtype) else array).tolist()
     # what labels mostly are, and a fit on the same data is to begin at once
@@ -188,6 +189,13 @@ def _real(value: Any) -> float:
         return float(value)
     except OverflowError:
         raise DataError("A label is a whole number of over 308 digits: give labels in another unit.") from None
+
+
+def check_no_nan_text(labels: NDArray, who: str) -> None:
+    """Raise DataError for "nan" in an array of text: NumPy writes it for a missing value among text, no class."""
+    if labels.dtype.kind == "U" and (count := int((labels == "nan").sum())):
+        what = f"{who} {counted(count, 'text')} 'nan', which NumPy makes of a missing label"
+        raise DataError(f"{what}: give objects, np.array(labels, object), with None there.")
 
 
 def _is_fine(dtype: np.dtype) -> bool:

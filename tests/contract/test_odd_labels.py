@@ -50,6 +50,16 @@ def test_labels_that_are_all_missing_ask_for_some(name, rows):
             _model(name).fit(rows[0], missing)
 
 
+@pytest.mark.parametrize("name", [name for name in ROWS if name not in NUMBERS])
+def test_a_missing_label_that_numpy_made_text_is_no_class(name, rows):
+    labels = np.array(["a", "b", np.nan] * (N // 3))
+    data = hc.HetData({"t": pl.DataFrame({"id": range(N), "x": rows[0][:, 0]})})
+    message = rf" {N // 3} texts 'nan', which NumPy makes of a missing label: give objects"
+    for call in (lambda: _model(name).fit(rows[0], labels), lambda: hc.GBCClassifier().fit(data, labels)):
+        with pytest.raises(hc.DataError, match=message):
+            call()
+
+
 @pytest.mark.parametrize("name", ROWS)
 def test_rows_of_several_lengths_are_refused(name, rows):
     for X in ([*rows[0][:-1].tolist(), [1.0]], ["a", "b"] * (N // 2)):
