@@ -39,6 +39,12 @@ TOTALS = (
     "total", "totals", "grand total", "subtotal", "sum", "average", "mean", "summe", "gesamt", "somme", "totale",
 )  # fmt: skip
 """Ids of rows that are no record."""
+ODD_IDS = {
+    "spaced": r"^\s|\s$",
+    "rounded": r"^\d\.\d+E\+\d+$",
+    "word": r"(?i)^(?:nan|nat|none|null|<na>|#?n/a)$",
+}
+"""Patterns of ids that are told of: as text NaN of two tables would be one instance."""
 _CALLED_TOTAL = r"(?i)^\s*(?:{0})\b|\b(?:{0})\s*:?\s*$".format("|".join(TOTALS))
 
 
@@ -328,7 +334,7 @@ def float_texts(series: pl.Series, noun: str) -> pl.Series:
 
 
 class IdTally:
-    """Rows without an id, rows that repeat one, ids with a space at an end or rounded, batch by batch.
+    """Rows without an id, rows that repeat one, ids with a space at an end, rounded or a word, batch by batch.
 
     Parameters
     ----------
@@ -338,7 +344,7 @@ class IdTally:
 
     def __init__(self, noun: str = "row") -> None:
         self._noun, self._seen = noun, 0
-        self._counts = {"missing": 0, "again": 0, "spaced": 0, "rounded": 0}
+        self._counts = dict.fromkeys(("missing", "again", *ODD_IDS), 0)
         self._examples: dict[str, list[str]] = {what: [] for what in self._counts}
 
     def take(self, ids: pl.Series, repeated: pl.Series | None = None) -> None:
@@ -347,7 +353,7 @@ class IdTally:
         self._note("missing", ids.null_count(), rows)
         if repeated is not None:
             self._note("again", int(repeated.sum()), ids.filter(repeated).unique(maintain_order=True).head(5).to_list())
-        for what, pattern in (("spaced", r"^\s|\s$"), ("rounded", r"^\d\.\d+E\+\d+$")):
+        for what, pattern in ODD_IDS.items():
             those = ids.filter(ids.str.contains(pattern).fill_null(False))
             self._note(what, len(those), those.head(5).to_list())
         self._seen += len(ids)
@@ -365,6 +371,7 @@ class IdTally:
             "again": ("repeated_id", noun, first),
             "spaced": ("spaced_id", "id", "with a space at the beginning or end: kept as given"),
             "rounded": ("rounded_id", "id", "as a spreadsheet shows long numbers, whose last digits are lost: kept so"),
+            "word": ("missing_word", "id", "written as a word for none: kept; leave them empty if they stand for none"),
         }
         return [
             Finding(kind, "", count, f"{counted(count, one)} {message}", tuple(self._examples[what]))
@@ -374,7 +381,7 @@ class IdTally:
 
 
 def id_findings(ids: pl.Series, repeated: pl.Series, noun: str = "row") -> list[Finding]:
-    """Report rows without an id, rows that repeat an id, and ids that begin or end with a space: see `IdTally`."""
+    """Report rows without an id, rows that repeat one, and odd ids: see `IdTally`."""
     tally = IdTally(noun)
     tally.take(ids, repeated)
     return tally.findings()

@@ -139,6 +139,14 @@ def test_ids_that_a_spreadsheet_has_rounded_are_reported():
     assert not ids("1E5", "1e+5", "v1.2E+3", "1.5", "2.5E-3")
 
 
+def test_ids_that_are_a_word_for_none_are_reported():
+    """Missing ids made text are one id, under which records of two tables would meet."""
+    table = pl.DataFrame({"id": ["a", "nan", "None", "nanna", "NA"], "x": range(5)})
+    (finding,) = hc.HetData({"t": table}).report
+    assert finding.kind == "missing_word" and finding.count == 2 and finding.examples == ("nan", "None")
+    assert str(finding).startswith("source 't': 2 ids written as a word for none: kept; leave them empty if they")
+
+
 NOTE = "Source: the ministry"
 
 
