@@ -106,7 +106,8 @@ class TwoWeakLearnerClassifier(ClassifierScore, BoostedEstimator):
         Class names, sorted.
     history_ : polars DataFrame
         One row per round: "iteration", "seconds", "loss:SET", "metric:SET", "weight:SOURCE", "step:SOURCE",
-        "per_source:SOURCE".
+        "per_source:SOURCE". Of each round's own scores: the model, whose parts are weighed at the end and, by `refit`,
+        learned from all labels, errs otherwise; `score` says how.
     n_iterations_ : int
         Rounds done; with validation rows the model is that after `kept_round_`.
     kept_round_ : int
