@@ -298,6 +298,10 @@ def _feature_names(X: Any) -> Any:
     # scikit-learn asks of which library a table is, which takes as long as a small prediction
     if type(X) is np.ndarray:
         return None
+    columns = getattr(X, "columns", None)
+    # of pandas, whose columns alone may be called the same
+    if not getattr(columns, "is_unique", True):
+        raise DataError(f"X has two columns {quoted(columns[columns.duplicated()][0])}: give each a name of its own.")
     from sklearn.utils.validation import _get_feature_names  # late, as above
 
     return _get_feature_names(X)

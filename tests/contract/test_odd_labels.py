@@ -132,6 +132,13 @@ def test_text_among_numbers_is_refused_with_its_column(name, rows):
                     _model(name).fit(X, y, eval_set=(X, labels))
 
 
+@pytest.mark.parametrize("name", ROWS)
+def test_two_columns_of_one_name_are_refused(name, rows):
+    table = pd.DataFrame(np.arange(3 * N).reshape(N, 3) % 6, columns=["a", "b", "a"])
+    with pytest.raises(hc.DataError, match=r"^X has two columns 'a': give each a name of its own\.$"):
+        _model(name).fit(table, rows[1])
+
+
 @pytest.mark.parametrize("name", [name for name in ROWS if METHODS[name].split(".")[1] == "transfer"])
 def test_rows_of_a_transfer_whose_label_is_any_kind_of_missing_are_passed_over(name, rows):
     X, y = rows
