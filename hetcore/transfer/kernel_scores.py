@@ -91,7 +91,8 @@ class KernelEstimator(TransferEstimator):
 
     def _check_cells(self, X: NDArray) -> None:
         super()._check_cells(X)
-        column = np.abs(X).max(axis=0)
+        # beside a missing cell a largest one would be none
+        column = np.abs(np.nan_to_num(X, posinf=np.inf, neginf=-np.inf)).max(axis=0)
         if column.max() > LARGEST:
             k = int(column.argmax())
             raise DataError(

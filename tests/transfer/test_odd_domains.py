@@ -161,6 +161,14 @@ def test_a_kernel_machine_refuses_missing_values_and_immense_ones_in_a_sentence(
         model.predict(X_test)
 
 
+def test_a_missing_cell_hides_no_immense_one_from_a_kernel():
+    X, y, domain, _ = planted(0, n_target=20, flips=(0.1,), n_source=60)
+    X[0, 1], X[1, 0] = 1e200, np.nan
+    X[2, 1] = np.nan
+    with pytest.raises(DataError, match="Column 1 of X has 1e[+]200, and a kernel"):
+        hc.RidgeTransferClassifier().fit(X, y, domain)
+
+
 BLENDS = hc.TransferClassifier, hc.TransferRegressor
 
 
