@@ -13,9 +13,10 @@ from hetcore.data.identity import positions, unique_ids
 from hetcore.data.report import Finding
 from hetcore.data.text import counted, quoted
 
-__all__ = ["joined_ids", "label_findings", "lonely_source_findings", "place_graphs"]
+__all__ = ["joined_ids", "label_findings", "place_graphs", "source_findings"]
 
 NO_COMMON = "no id in common with any other source, graph or label; are the ids written the same way?"
+NO_LABEL = "none of its instances has a label, so that its weight tells nothing: leave it out, or label some"
 
 
 def joined_ids(
@@ -92,8 +93,10 @@ def _graph_findings(
     return findings
 
 
-def lonely_source_findings(rows: Mapping[str, NDArray[np.int64]], covered: NDArray[np.integer]) -> list[Finding]:
-    """Report sources of whose instances nothing else says anything.
+def source_findings(
+    rows: Mapping[str, NDArray[np.int64]], covered: NDArray[np.integer], labelled: NDArray[np.bool_]
+) -> list[Finding]:
+    """Report sources of whose instances nothing else says anything, and those without a labelled one.
 
     Parameters
     ----------
@@ -101,10 +104,17 @@ def lonely_source_findings(rows: Mapping[str, NDArray[np.int64]], covered: NDArr
         Each source's places among the instances.
     covered : ndarray of int (n,)
         How many sources, graphs and labels say something about each instance.
+    labelled : ndarray of bool (n,)
     """
-    # covered counts the source itself
-    alone = {name: len(places) for name, places in rows.items() if not (covered[places] > 1).any()}
-    return [Finding("no_common_id", f"source {quoted(name)}", size, NO_COMMON) for name, size in alone.items()]
+    findings = []
+    for name, places in rows.items():
+        where = f"source {quoted(name)}"
+        # covered counts the source itself
+        if not (covered[places] > 1).any():
+            findings.append(Finding("no_common_id", where, len(places), NO_COMMON))
+        elif labelled.any() and not labelled[places].any():
+            findings.append(Finding("unlabelled_source", where, len(places), NO_LABEL))
+    return findings
 
 
 def label_findings(ids: pl.Series, labelled: NDArray[np.bool_], recorded: NDArray[np.bool_]) -> list[Finding]:

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from hetcore.data.alignment import joined_ids, label_findings, lonely_source_findings, place_graphs
+from hetcore.data.alignment import joined_ids, label_findings, place_graphs, source_findings
 from hetcore.data.graph import Graph
 from hetcore.data.identity import positions, text_array
 from hetcore.data.leaks import find_leaks, leak_findings
@@ -317,14 +317,15 @@ class HetData(WhatIf, Views):
             raise DataError(f"There is no {noun} {quoted(name)} among {listed(among)}: name one of them.")
 
     def _alignment_findings(self) -> list[Finding]:
-        """Report sources and labels that share no instance with anything else."""
+        """Report sources and labels that share no instance with anything else, and sources without a label."""
         recorded = self.mask.any(axis=0)
         findings = label_findings(self.id_series, self.labelled, recorded)
         # a single part has nobody to share an instance with
         if len(self.sources) + len(self.graphs) == 1:
             return findings
         linked = np.any([graph.degree > 0 for graph in self.graphs.values()], axis=0)
-        return lonely_source_findings(self._row_positions, self.mask.sum(axis=0) + linked + self.labelled) + findings
+        covered = self.mask.sum(axis=0) + linked + self.labelled
+        return source_findings(self._row_positions, covered, self.labelled) + findings
 
     def _replaced(self, step: str, **changes: Any) -> HetData:
         """Return a copy with some attributes changed and `step` noted; nothing cached is carried over."""

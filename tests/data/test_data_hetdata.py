@@ -113,6 +113,13 @@ def test_parts_without_a_common_id_are_reported():
     assert not found(hc.HetData({"one": ONE}))
 
 
+def test_a_source_none_of_whose_instances_has_a_label_is_reported():
+    data = hc.HetData({"one": ONE, "few": pl.DataFrame({"id": ["c"], "x": [1.0]})}, target=(["a", "b"], [1.0, 2.0]))
+    assert found(data) == {("source 'few'", "unlabelled_source"): 1}
+    assert "source 'few': none of its instances has a label, so that its weight tells nothing" in str(data.report)
+    assert not found(hc.HetData(data.sources))
+
+
 def test_labels_outside_the_sources_are_kept_and_reported():
     data = hc.HetData({"one": ONE}, target=pl.DataFrame({"id": ["q", "r"], "y": [1.0, 2.0]}))
     assert data.n == 5

@@ -82,7 +82,7 @@ def test_summary_and_repr(data):
         "table 'one': 3 instances (50%), 2 columns, 17% missing",
         "array 'two': 2 instances (33%), 2 columns, 75% missing",
         "graph 'g': 3 instances (50%), 2 edges",
-        "2 findings in the report",
+        "3 findings in the report",
     ]
     assert repr(data) == "HetData(6 instances, 2 labelled, 2 classes: 'no', 'yes'; sources 'one', 'two'; graphs 'g')"
     assert data.hide_labels(["a"]).summary().splitlines()[-1] == "what-if: hide_labels(['a'])"
