@@ -46,7 +46,7 @@ def write_data(data: HetData, folder: str | os.PathLike[str]) -> None:
     Raises
     ------
     DataError
-        If an array is of a type that Parquet does not hold.
+        If the data are no HetData, or an array is of a type that Parquet does not hold.
     OSError
         If a file can't be written.
 
@@ -57,9 +57,12 @@ def write_data(data: HetData, folder: str | os.PathLike[str]) -> None:
     >>> read_data("two instances").digest() == data.digest()
     True
     """
-    folder = Path(folder)
+    if not isinstance(data, HetData):
+        raise DataError(f"{type(data).__name__} is no HetData: build one from tables with hetcore.HetData.")
+    # first: data that can't be written leave no folder behind
+    files, folder = data_files(data), Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
-    for name, content in data_files(data).items():
+    for name, content in files.items():
         (folder / name).write_bytes(content)
 
 

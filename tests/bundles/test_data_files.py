@@ -117,3 +117,9 @@ def test_a_path_that_is_no_folder_is_not_taken_for_damaged_data(tmp_path):
     (tmp_path / "data.zip").write_bytes(b"PK")
     with pytest.raises(hc.DataError, match=r"data.zip is a file: give the folder of data that write_data wrote"):
         hc.read_data(str(tmp_path / "data.zip"))
+
+
+def test_what_is_no_het_data_is_refused_and_leaves_no_folder(tmp_path):
+    with pytest.raises(hc.DataError, match=r"^DataFrame is no HetData: build one from tables with hetcore.HetData\.$"):
+        hc.write_data(pl.DataFrame({"id": ["a"]}), tmp_path / "new")
+    assert not (tmp_path / "new").exists()
