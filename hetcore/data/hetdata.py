@@ -30,7 +30,7 @@ from hetcore.data.summary import Views
 from hetcore.data.target import label_name, placed_labels, unlabelled
 from hetcore.data.text import listed, quoted
 from hetcore.data.whatif import WhatIf
-from hetcore.errors import DataError
+from hetcore.errors import DataError, ParameterError
 
 __all__ = ["HetData"]
 
@@ -86,6 +86,8 @@ class HetData(WhatIf, Views):
     ------
     DataError
         If there is no source, or a source, graph or the target can't be used; the message says which and why.
+    ParameterError
+        If `task`, `keep_graph_only` or `spelling` is none.
 
     Examples
     --------
@@ -136,6 +138,9 @@ class HetData(WhatIf, Views):
         keep_graph_only: bool,
     ) -> None:
         """Place graphs and labels over the ids of `joined`: the distinct ones, and each source's and label's place."""
+        # "no" is true to Python
+        if not isinstance(keep_graph_only, bool | np.bool_):
+            raise ParameterError(f"keep_graph_only={keep_graph_only!r} is no truth value: give True or False.")
         self.steps: tuple[str, ...] = ()
         # ids of sources come first, then labels: their places do not hang on graphs
         known, self._row_positions, label_places = joined

@@ -19,7 +19,10 @@ from hetcore.data.spelling import respelled
 from hetcore.data.text import counted, listed, quoted
 from hetcore.errors import DataError, ParameterError
 
-__all__ = ["TASKS", "as_labels", "check_no_nan_text", "label_name", "placed_labels", "read_target", "unlabelled"]
+__all__ = [
+    "TASKS", "as_labels", "check_no_nan_text", "check_task", "label_name", "placed_labels", "read_target",
+    "unlabelled",
+]  # fmt: skip
 
 TASKS = ("regression", "classification")
 MANY_CLASSES = 1000
@@ -133,8 +136,7 @@ def as_labels(labels: Any, task: str | None = None) -> tuple[NDArray, str | None
     ParameterError
         If `task` is none of the three.
     """
-    if task not in (*TASKS, None):
-        raise ParameterError(f"task={task!r} is not one of {listed(TASKS)} or None: choose one of them.")
+    check_task(task)
     series = _as_series(labels)
     if series.dtype.is_nested() or series.dtype in (pl.Binary, pl.Object) or series.dtype == pl.Duration:
         raise DataError(f"Labels of type {series.dtype} can't be used: give numbers or text.")
@@ -146,6 +148,12 @@ def as_labels(labels: Any, task: str | None = None) -> tuple[NDArray, str | None
     if kind == "classification":
         return _classes(series)
     return _values(series, kind)
+
+
+def check_task(task: Any) -> None:
+    """Raise ParameterError for a task that is none."""
+    if task not in (*TASKS, None):
+        raise ParameterError(f"task={task!r} is not one of {listed(TASKS)} or None: choose one of them.")
 
 
 def _as_series(labels: Any) -> pl.Series:

@@ -93,6 +93,11 @@ def test_an_id_of_the_target_is_known_to_graphs():
     assert data.graphs["g"].n_edges == 1 and ("graph 'g'", "unknown_id") not in found(data)
 
 
+def test_a_word_is_no_answer_to_whether_ids_of_graphs_are_kept():
+    with pytest.raises(ParameterError, match=r"^keep_graph_only='no' is no truth value: give True or False\.$"):
+        hc.HetData({"one": ONE}, keep_graph_only="no")
+
+
 def test_nodes_without_an_edge_that_nothing_else_knows_are_left_out():
     graph = nx.Graph([("a", "b")])
     graph.add_nodes_from(["c", "lonely"])
@@ -153,8 +158,9 @@ def test_the_task_can_be_set():
     assert hc.HetData({"one": ONE}, target=numbers, task="classification").y.tolist() == ["3", "1", None]
     texts = pl.DataFrame({"id": ["a", "b"], "y": ["3", " 1.5"]})
     assert_array_equal(hc.HetData({"one": ONE}, target=texts, task="regression").y, [3, 1.5, np.nan])
-    with pytest.raises(ParameterError, match="task='ranking' is not one of"):
-        hc.HetData({"one": ONE}, target=numbers, task="ranking")
+    for target in (numbers, None):
+        with pytest.raises(ParameterError, match="task='ranking' is not one of"):
+            hc.HetData({"one": ONE}, target=target, task="ranking")
     words = pl.DataFrame({"id": ["a", "b"], "y": ["3", "good"]})
     with pytest.raises(DataError, match="Target: 1 label such as 'good' can't be read as a number"):
         hc.HetData({"one": ONE}, target=words, task="regression")

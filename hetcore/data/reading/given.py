@@ -17,7 +17,7 @@ from hetcore.data.reading.scanned_source import ScannedSource
 from hetcore.data.report import Finding
 from hetcore.data.source import Source
 from hetcore.data.spelling import respelled
-from hetcore.data.target import read_target
+from hetcore.data.target import check_task, read_target
 from hetcore.data.text import listed, quoted
 from hetcore.errors import DataError
 
@@ -114,6 +114,8 @@ def _read_path(given: Any, within: Sequence[Path] | None) -> Any:
 
 def read_labels(target: Any, id_column: str, task: str | None, ways: tuple[str, ...]) -> Labels:
     """Read labels and their ids, respelled in some ways."""
+    # without labels a word that is no task would go unseen
+    check_task(task)
     if target is None:
         return pl.Series("id", [], dtype=pl.String), np.empty(0), None, []
     try:
