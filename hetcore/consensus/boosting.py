@@ -4,7 +4,8 @@ r"""The default's rounds: a consensus of boosted views.
     2  for t = 1..N:
     3    for each view i that has not settled: one round of its learner's members,
            each on the labels of the other folds and, with lambda0, pulled to E on some unlabelled rows
-    4    l_i <- loss of view i over the labelled rows, each scored by the member that did not see it
+    4    l_i <- loss of view i over the labelled rows that it covers, each scored by the member that did not see it,
+             for what is usual there
     5    w <- (4.10) of l_i ** q;   E(x) = sum_i w_i f_i(x) over the views that cover x,
              for numbers corrected by a ridge regression of its out-of-fold residuals on the views
     6    w^ <- (4.11) from how much less linked instances differ than any two do, cubed;
@@ -13,8 +14,8 @@ r"""The default's rounds: a consensus of boosted views.
     8  predict with e
 
 "auto" chooses q, lambda1 and lambda0 by the same out-of-fold loss of the consensus. A view has settled when its loss
-has not fallen for some rounds, or when it would stay far behind the best view though it went on falling as now. The fit
-ends when the out-of-fold loss of the consensus does not fall any more, at the latest after N rounds.
+has not fallen for some rounds, or when it would stay far behind the best view of the same rows though it went on falling
+as now. The fit ends when the out-of-fold loss of the consensus does not fall any more, at the latest after N rounds.
 
 A stop in the middle of a round, but for the first, leaves the views that had no turn in it as they were, and lines 6
 and 7 with w^, lambda1 and e - E of the round before. Where views work side by side, on threads or workers, all have had

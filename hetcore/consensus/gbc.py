@@ -33,8 +33,9 @@ Departures of the default from the paper
 - For numbers E is corrected by a ridge regression of its out-of-fold residuals on the views, held to 0
   (`hetcore.consensus.view_sum`); no weight changes by it.
 - Weights are (4.10) of out-of-fold losses to the power q (`sharpness`); q = 1 is the paper's. They enter E, lambda0's
-  pull and the prediction. A table's weight is the sum over its views; that of a view of several is dealt to them by
-  what each explains out of fold alone.
+  pull and the prediction. A loss is over the records of a view, for what is usual there (`losses_on_own_rows` of
+  `hetcore.consensus.view_weights`). A table's weight is the sum over its views' mean parts in E; that of a view of
+  several is dealt to them by what each explains out of fold alone.
 - Graphs' weights are (4.11) of how much less linked instances differ than any two do, cubed, in labels and predictions
   or else in residuals; 0 where in neither by three standard errors.
 - The third term of (4.4) is minimised for the consensus itself, which is made smooth along the links with lambda1
@@ -113,7 +114,7 @@ class _GBC(Tempering, BoostedEstimator):
         Weights by (4.11), summing to 1: how alike linked instances are. 0 for a graph along which they are not, which
         may tell as much: see `contributions`.
     view_weights_ : dict of str to float
-        w by view; of a default fit.
+        Each view's mean part of E over the labelled instances; of a default fit.
     lambda0_, lambda1_, sharpness_ : float
         As given or chosen; of a default fit.
     history_ : polars DataFrame

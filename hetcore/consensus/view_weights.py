@@ -61,7 +61,7 @@ def losses_on_own_rows(losses: NDArray, covers: NDArray[np.bool_], usual: NDArra
         Losses of a consensus.
     """
     rows = covers.sum(axis=1)
-    own, there = (np.where(covers, each, 0.0).sum(axis=1) for each in (losses, usual))
+    own, there = np.einsum("vl,vl->v", covers, losses), np.einsum("vl,l->v", covers, usual)
     more, times = np.minimum(FEW_ROWS, covers.shape[1] - rows), own / np.maximum(there, 1e-300)
     return np.where(rows > 0, (times * rows + FEARED * more) / (rows + more) * usual.mean(), np.inf)
 
