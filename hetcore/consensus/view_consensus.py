@@ -59,6 +59,8 @@ class ViewConsensus:
     views : list of ViewState
     weights : (v,) float64
         w by view, without that of their sum.
+    effective : (v,) float64
+        Each view's part of E, that of the sum in it, on average over the labelled rows.
     relative : (v,) float64
         Each view's out-of-fold loss over the prior's.
     sum : ViewSum
@@ -112,6 +114,7 @@ class ViewConsensus:
         self.weights, self.relative = np.full(len(self.views), 1.0 / len(self.views)), np.ones(len(self.views))
         self.sum = ViewSum(self.outputs, self.n_folds, len(self.views))
         self.correction = ViewCorrection(len(self.views), self.n_folds)
+        self.effective = self.weights
 
     def _remember_labelled(self) -> None:
         """Keep of the labelled rows what weighs views, so that a round adds only what it has changed."""
@@ -192,6 +195,7 @@ class ViewConsensus:
             self.weights = weights_of(losses, "equal", 1.0)
         else:
             self._weigh_with_sum(covers, self._on_own_rows(losses, rule))
+        self.effective = self._mean_parts()
         self._combine()
         before = dict(self.graph_weights), self.lambda1, dict(self.paths), self.blend, self.residual_share, self.missed
         try:
@@ -418,18 +422,15 @@ class ViewConsensus:
         """Return the part of each view's weight that is each table's, then each graph's (v, p + q)."""
         return self.effective[:, None] * self.shares()
 
-    @property
-    def effective(self) -> NDArray[np.float64]:
-        """Each view's weight (v,), with its part of that of their sum: of the labelled rows' E on average.
-
-        A table of few instances may have all of E there, and none elsewhere.
-        """
+    def _mean_parts(self) -> NDArray[np.float64]:
+        """Return `effective`: a table of few instances may have all of E there, and none elsewhere."""
         weights = self.sum.effective(self.weights, self.relative)
         if self.seen.all():
             return weights
-        mass = weights @ self.seen
-        of_rows = self.seen @ np.divide(1.0, mass, out=np.zeros_like(mass), where=mass > 0)
-        return weights * of_rows / max(1, np.count_nonzero(mass))
+        # no copy of all that is seen as numbers
+        mass = np.einsum("v,vl->l", weights, self.seen)
+        inverse = np.divide(1.0, mass, out=np.zeros_like(mass), where=mass > 0)
+        return weights * np.einsum("vl,l->v", self.seen, inverse) / max(1, np.count_nonzero(mass))
 
     def source_weights(self, dealt: NDArray) -> dict[str, float]:
         """Return the sum of the views' weights that is each table's, normalised over the tables."""

@@ -34,7 +34,7 @@ def test_rivals_cover_all_rows_of_a_view():
     assert found[4] == ({0, 1, 2, 3, 4}, set())
 
 
-def _partly_told(task, n=400):
+def _half_covered(task, n=400):
     """Table a tells the label of the half of the instances that it has, b something of all."""
     rng = np.random.default_rng(0)
     x, ids = rng.normal(size=(n, 3)), np.arange(n).astype(str)
@@ -50,7 +50,7 @@ def _partly_told(task, n=400):
 
 @pytest.mark.parametrize("kind", [hc.GBCRegressor, hc.GBCClassifier])
 def test_a_table_that_half_of_the_instances_have_is_trusted_there(kind):
-    data, y, place = _partly_told("regression" if kind is hc.GBCRegressor else "classification")
+    data, y, place = _half_covered("regression" if kind is hc.GBCRegressor else "classification")
     found = kind(random_state=0).fit(data)
     predicted, with_a, without = found.predict(data)[place], np.arange(200, 400, 2), np.arange(201, 400, 2)
     if kind is hc.GBCRegressor:
@@ -64,7 +64,7 @@ def test_a_table_that_half_of_the_instances_have_is_trusted_there(kind):
 
 
 def test_a_table_without_a_labelled_instance_has_no_weight():
-    data, *_ = _partly_told("regression")
+    data, *_ = _half_covered("regression")
     lone = hc.Source(np.arange(300, 400).astype(str), pl.DataFrame({"x": np.arange(100.0)}))
     found = hc.GBCRegressor(random_state=0).fit(data.with_source("lone", lone))
     assert found.source_weights_["lone"] < 1e-6
