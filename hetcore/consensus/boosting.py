@@ -14,7 +14,7 @@ r"""The default's rounds: a consensus of boosted views.
     8  predict with e
 
 "auto" chooses q, lambda1 and lambda0 by the same out-of-fold loss of the consensus. A view has settled when its loss
-has not fallen for some rounds, or when it would stay far behind the best view of the same rows though it fell on as now.
+has not fallen for some rounds, or when it would stay far behind the best view of the same rows though it fell as now.
 The fit ends when the out-of-fold loss of the consensus does not fall any more, at the latest after N rounds.
 
 A stop in the middle of a round, but for the first, leaves the views that had no turn in it as they were, and lines 6
