@@ -200,6 +200,7 @@ def test_an_address_of_nonsense_opens_the_page(query):
     assert not page.exception and 0 <= page.number_input(key="seed").value <= 9999
 
 
+@pytest.mark.slow
 def test_a_run_of_other_data_is_not_shown():
     page = opened(data="planted")
     page.button(key="train").click().run()

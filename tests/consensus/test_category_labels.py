@@ -90,6 +90,7 @@ def test_it_is_asked_where_the_encoder_does_not_tell_all_categories_apart(n_cate
     assert [name for name in names if "category" in name] == both * asked
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("task", ["regression", "classification"])
 def test_categories_that_tell_much_are_learned(task):
     tables, ids, y, _ = made(n=1500, n_categories=150, task=task)

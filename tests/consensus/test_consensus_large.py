@@ -28,6 +28,7 @@ def large(monkeypatch):
     return make
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("task", ["classification", "regression"])
 def test_large_data_are_predicted_as_if_they_were_small(large, task):
     data = datasets.make_customers(600, 4, seed=0)[0]

@@ -116,6 +116,7 @@ def _spirals(seed, columns=12):
     return hc.HetData(tables, target=(ids, classes), task="classification"), tables, shown, classes
 
 
+@pytest.mark.slow
 def test_where_labels_are_few_nearest_rows_lower_the_error(monkeypatch):
     gains = []
     for seed in range(4):

@@ -116,6 +116,7 @@ def test_printed_arms_choose_one_parameter_after_the_other_and_each_pair_has_as_
     assert [*in_turn.values()] == [*together.values()] == [9, 12]
 
 
+@pytest.mark.slow
 def test_printed_boosting_chooses_all_that_it_has_among_as_many_settings_as_plain_boosting():
     from experiments.heteroscedastic import METHODS, TUNED, boosting, chosen, in_units
 

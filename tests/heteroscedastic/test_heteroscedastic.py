@@ -251,6 +251,7 @@ def test_the_forest_of_rows_that_count_alike_is_boosting_with_a_constant_deviati
     assert_array_equal(*raw)
 
 
+@pytest.mark.slow
 def test_flipped_labels_get_low_weights(flipped):
     X, y, truth = flipped
     wrong = y != truth

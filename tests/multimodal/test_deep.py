@@ -129,6 +129,7 @@ def fits(device):
     return boosted, hc.BoostedFeatureNetworkClassifier(n_stages=5, **how).fit(data, y), data
 
 
+@pytest.mark.slow
 def test_a_device_trains_the_same_network_and_its_weights_come_back():
     here = [model.predict_proba(data) for *models, data in [fits("cpu")] for model in models]
     for device in devices():

@@ -86,6 +86,7 @@ def test_an_event_tells_losses_steps_seconds_and_each_source_alone():
     assert {"step:table", "per_source:image", "metric:held_out"} <= set(model.history_.columns)
 
 
+@pytest.mark.slow
 def test_a_callback_stops_a_fit_that_stays_a_valid_model():
     data, y, _ = halves()
     model = hc.TwoWeakLearnerClassifier(**FAST).fit(data, y, callbacks=[lambda event: event.index == 1])
@@ -139,6 +140,7 @@ def test_any_number_of_modalities_and_any_learner():
     assert list(model.source_weights_) == ["table", "image", "more"] and model.source_weights_["more"] > 0.2
 
 
+@pytest.mark.slow
 def test_a_fit_repeats_bit_for_bit_and_clones():
     data, y, _ = halves()
     model = hc.TwoWeakLearnerClassifier(**FAST, order=2)

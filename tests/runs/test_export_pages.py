@@ -147,6 +147,7 @@ def test_script_and_notebook_print_the_number_of_the_run(place):
     assert list(names["model"].predict(rows)) == result.predictions["prediction"].to_list()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("place", range(len(CASES)), ids=map(str, CASES))
 def test_the_model_that_is_taken_away_predicts_what_the_table_says(place):
     run, result = trained(place)

@@ -84,6 +84,7 @@ def test_a_column_that_a_domain_lacks_is_left_out_of_tables():
         domains(HetData(tables, None, labels), "target")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["TransferClassifier", "WeightedMultiSourceTrAdaBoostClassifier"])
 def test_of_domains_of_unequal_label_noise_the_clean_one_is_listened_to(name):
     errors = []

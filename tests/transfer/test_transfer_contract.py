@@ -199,6 +199,7 @@ def test_row_order_does_not_matter():
         assert (first.predict(X_test) == second.predict(X_test)).mean() > 0.995
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["TransferClassifier", "TransferRegressor", "WeightedMultiSourceTrAdaBoostClassifier"])
 def test_row_order_does_not_change_a_bit_where_rows_are_left_out(name):
     X, y, domain, (X_test, _) = planted(n_source=60, n_target=30)

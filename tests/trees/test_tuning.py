@@ -68,6 +68,7 @@ def test_what_is_shown_of_it_is_short():
     assert repr(cv) == "CrossValidation(estimator=GBCClassifier(), metric_name='error', one_standard_error=False)"
 
 
+@pytest.mark.slow
 def test_a_fit_that_ends_by_itself_stays_as_it_is_with_more_rounds():
     data, _ = planted("regression", n=60, n_graphs=1, coverage=1.0)
     cv = cross_validate(hc.GBCRegressor(), data, {"lambda0": [0.0, 1.0]}, n_folds=3)
