@@ -21,8 +21,8 @@ __all__ = [
 SHARPNESS = (3.0, 1.0, 2.0, 4.5, 6.0, 9.0, 12.0, 18.0, 27.0, 36.0)  # that "auto" chooses from; 1 is the paper's
 LABELS_PER_SHARPNESS = 15  # labelled rows for each 1 of the largest sharpness above the first
 FAINT = 1e-9  # of the largest weight: views below it are skipped where others cover the same
+PSEUDO_ROWS, PSEUDO_RATIO = 10, 2.0  # rows that a partial view is shrunk by, and its loss on them over the usual one
 SURE = 1.0  # standard errors that a table's views must beat the prior by, for it to explain anything
-FEW_ROWS, FEARED = 10, 2.0  # a view that misses rows counts as if it had lost so many times as much on some more
 FIRM = 2.0  # the same for a part of what several tables' views weigh, where another table's views do
 
 
@@ -50,8 +50,8 @@ def losses_on_own_rows(losses: NDArray, covers: NDArray[np.bool_], usual: NDArra
     """Return views' mean losses (v,) as they would be on all rows, from those of the rows that each covers.
 
     (4.10) takes a source's loss over its own records, which may be easier than others: a view that loses half of what
-    is usual there counts as if it did so everywhere. One of few rows may be lucky: it counts as if it had lost `FEARED`
-    times what is usual on up to `FEW_ROWS` more. Inf for one that covers none.
+    is usual there counts as if it did so everywhere. One of few rows may be lucky: it counts as if it had lost
+    `PSEUDO_RATIO` times what is usual on up to `PSEUDO_ROWS` more. Inf for one that covers none.
 
     Parameters
     ----------
@@ -62,8 +62,8 @@ def losses_on_own_rows(losses: NDArray, covers: NDArray[np.bool_], usual: NDArra
     """
     rows = covers.sum(axis=1)
     own, there = np.einsum("vl,vl->v", covers, losses), np.einsum("vl,l->v", covers, usual)
-    more, times = np.minimum(FEW_ROWS, covers.shape[1] - rows), own / np.maximum(there, 1e-300)
-    return np.where(rows > 0, (times * rows + FEARED * more) / (rows + more) * usual.mean(), np.inf)
+    more, times = np.minimum(PSEUDO_ROWS, covers.shape[1] - rows), own / np.maximum(there, 1e-300)
+    return np.where(rows > 0, (times * rows + PSEUDO_RATIO * more) / (rows + more) * usual.mean(), np.inf)
 
 
 def rivals_of(covers: NDArray[np.bool_], step: int = 1) -> list[tuple[NDArray, NDArray, NDArray]]:
