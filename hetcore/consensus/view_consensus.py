@@ -194,7 +194,7 @@ class ViewConsensus:
         elif rule == "equal":
             self.weights = weights_of(losses, "equal", 1.0)
         else:
-            self._weigh_with_sum(covers, self._on_own_rows(losses, rule))
+            self._weigh_with_sum(covers, self._on_own_rows(held_to))
         self.effective = self._mean_parts()
         self._combine()
         before = dict(self.graph_weights), self.lambda1, dict(self.paths), self.blend, self.residual_share, self.missed
@@ -206,11 +206,14 @@ class ViewConsensus:
             # the sweeps of many links would keep whoever waits: e is moved from E as far as in the round before
             self.smooth, self.smooth_trained = self.left_out + self.moved[0], self.trained + self.moved[1]
 
-    def _on_own_rows(self, losses: NDArray, rule: str) -> NDArray[np.float64]:
-        """Return what (4.10) takes, (v,): losses over the prior's, of the rows that each view covers."""
+    def _on_own_rows(self, weights: NDArray) -> NDArray[np.float64]:
+        """Return what (4.10) takes, (v,): losses over the prior's, of the rows that each view covers.
+
+        What is usual for a row is what the consensus by `weights`, of losses over all rows, loses there.
+        """
         if self.seen.all():
-            return losses
-        usual = consensus(weights_of(losses, rule, SHARPNESS[0]), self.predicted, self.seen, self.outputs.prior)
+            return self.relative
+        usual = consensus(weights, self.predicted, self.seen, self.outputs.prior)
         return losses_on_own_rows(self.view_losses, self.seen, self.outputs.loss(usual, self.codes)) / self.alone_loss
 
     def _go_on(self) -> None:
