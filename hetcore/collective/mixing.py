@@ -12,6 +12,7 @@ from hetcore.targets import Scale
 __all__ = ["guarded_weights", "mixing_weights"]
 
 STEPS, STILL = 200, 1e-9
+TEMPERATURE = 4.0  # of numbers: squared error of the best model, times which the pull to equal weights is; 1 at most
 # standard errors by which a mix must beat the first model alone: where its residuals are alike along links, elsewhere
 SURE, SURER = 1.0, 2.0
 
@@ -20,7 +21,9 @@ def mixing_weights(scores: NDArray[np.float64], target: NDArray[np.float64], sca
     """Return w >= 0, sum 1, that minimise the mean loss of sum_c w_c scores_c, plus KL(w, equal weights) / m.
 
     By exponentiated gradient (Kivinen, Warmuth 1997, "Exponentiated gradient versus gradient descent for linear
-    predictors") with backtracking; the second term keeps few labels from choosing one model alone.
+    predictors") with backtracking; the second term keeps few labels from choosing one model alone. Of numbers it is
+    four times what the best model errs by, squared, where that is below 1 (Leung, Barron 2006, "Information theory and
+    mixing least-squares regressions"): beside a model that errs by next to nothing, others would else keep their part.
 
     Parameters
     ----------
@@ -30,6 +33,10 @@ def mixing_weights(scores: NDArray[np.float64], target: NDArray[np.float64], sca
     scale : Scale
     """
     c, m = scores.shape[:2]
+    if not scale.is_classifier:
+        # in units in which the pull is of weight 1, a step of one length does for any size of errors
+        unit = np.sqrt(np.clip(TEMPERATURE * ((scores - target) ** 2).mean(axis=(1, 2)).min(), 1e-12, 1.0))
+        scores, target = scores / unit, target / unit
     weights, rate = np.full(c, 1.0 / c), 1.0
     value = _value(weights, scores, target, scale)
     for _ in range(STEPS if c > 1 else 0):
