@@ -23,7 +23,7 @@ from hetcore.checks import finite
 from hetcore.forest import Forest
 from hetcore.parameters import Domain
 
-__all__ = ["MEMBERS", "Members", "disagreement_share"]
+__all__ = ["MEMBERS", "Members", "disagreement_share", "effective_rows"]
 
 SHARES = np.linspace(0.0, 0.6, 13)  # p that are tried
 LIKELY_SHARE, SHARE_DEVIATION = 0.2, 0.1  # of the prior of p
@@ -109,4 +109,9 @@ def disagreement_share(
 def _margin(ratios: NDArray, weights: NDArray) -> float:
     """Return half the variance of the logarithm of a scale that z squared (n,) tell, bounded."""
     excess = float(np.average(ratios**2, weights=weights)) - float(np.average(ratios, weights=weights)) ** 2
-    return min(0.5 * max(excess, 0.0) / ratios.size, LARGEST_MARGIN)
+    return min(0.5 * max(excess, 0.0) / effective_rows(weights), LARGEST_MARGIN)
+
+
+def effective_rows(weights: NDArray) -> float:
+    """Return how many rows of equal weight tell as much as rows of these weights (n,), after Kish (1965)."""
+    return float(weights.sum() ** 2 / (weights @ weights))

@@ -12,7 +12,7 @@ from scipy.stats import norm
 from hetcore.checks import finite
 from hetcore.forest import Forest
 from hetcore.heteroscedastic.boosting import Rounds
-from hetcore.heteroscedastic.disagreement import MEMBERS, Members, disagreement_share
+from hetcore.heteroscedastic.disagreement import MEMBERS, Members, disagreement_share, effective_rows
 from hetcore.heteroscedastic.forest_ensemble import Scores
 from hetcore.heteroscedastic.objectives import Labels, Link
 from hetcore.linear_model import LineForest
@@ -76,15 +76,19 @@ def calibrate(q: NDArray, squares: NDArray, weights: NDArray) -> Calibration:
     return Calibration(centre, float(theta[0]), float(max(theta[1], 0.0)))
 
 
-def spread_scores(z: NDArray) -> NDArray[np.float64]:
-    """Return at most 1,000 quantiles of |z|, rising: what intervals are read from."""
-    z = np.sort(np.abs(z))
-    if z.size <= MOST_SCORES:
+def spread_scores(z: NDArray, weights: NDArray) -> NDArray[np.float64]:
+    """Return at most 1,000 quantiles of |z|, rising, as many as rows (n,) of these weights tell: intervals' source."""
+    order = np.argsort(np.abs(z), kind="stable")
+    z, weights = np.abs(z)[order], weights[order]
+    size = min(max(round(effective_rows(weights)), 2), MOST_SCORES)
+    if size == z.size:
         return z
-    return np.quantile(z, np.linspace(0.0, 1.0, MOST_SCORES))
+    # a row's place is the middle of its weight: of equal ones these are numpy's places
+    place = np.cumsum(weights) - 0.5 * weights
+    return np.interp(np.linspace(0.0, 1.0, size), (place - place[0]) / (place[-1] - place[0]), z)
 
 
-def kept_share(squares: NDArray, variance: NDArray) -> float:
+def kept_share(squares: NDArray, variance: NDArray, weights: NDArray) -> float:
     """Return the share of a left-out row's squared residual that is left where all members are asked, in [0.25, 1].
 
     One member of each label forest has not seen a left-out row, and all have not seen a new one: what the members err
@@ -96,12 +100,13 @@ def kept_share(squares: NDArray, variance: NDArray) -> float:
         z squared of left-out rows.
     variance : (n,) float64
         What the members' own errors are of it, on average (`Rounds.members_variance` in the unit of z squared).
+    weights : (n,) float64
     """
     moderate = squares <= np.quantile(squares, TRIMMED)
-    total = float(squares[moderate].sum())
+    total = float((weights * squares)[moderate].sum())
     if total <= 0:
         return 1.0
-    return float(np.clip(1.0 - variance[moderate].sum() / total, LEAST_SHARE, 1.0))
+    return float(np.clip(1.0 - (weights * variance)[moderate].sum() / total, LEAST_SHARE, 1.0))
 
 
 PAIR = Domain(lambda v: len(v) == 2 and finite(v[0]) and finite(v[1]) and v[1] > 0, "a mean and a deviation above 0")
@@ -117,7 +122,7 @@ class DeviationModel(Stored):
     first : (K,) float64
         Label score before the first tree.
     scores : (m,) float64
-        Rising |z| of left-out rows, as small as the mean of all members would have them.
+        Rising |z| of left-out rows by their weights, as small as the mean of all members would have them.
     mapper : BinMapper
     labels, deviations : Forest
         Of K outputs and of one.
@@ -238,7 +243,7 @@ def _calibrated(state: Rounds, kept: Scores, scale: float) -> _Spread:
     calibration = calibrate(q, squares, weights)
     variance, apart = np.exp(calibration(q)), state.disagreement()
     # by the deviation scores alone: a pair that disagrees has a large sigma by that, and would seem to err the less
-    share = kept_share(squares / variance, state.members_variance() / variance)
+    share = kept_share(squares / variance, state.members_variance() / variance, weights)
     members = Members()
     if len(state.plain) == 2 and 0 < state.share < 1:
         members = Members(state.n_members, state.n_members * state.plain[0].best, state.share)
@@ -246,5 +251,5 @@ def _calibrated(state: Rounds, kept: Scores, scale: float) -> _Spread:
         apart = np.zeros_like(apart)  # no two forests are in the model to disagree
     factor, added = disagreement_share(variance, apart, squares, weights)
     calibration.shift += np.log(factor)
-    scores = spread_scores(np.sqrt(share * squares / (factor * variance + added * apart)))
+    scores = spread_scores(np.sqrt(share * squares / (factor * variance + added * apart)), weights)
     return _Spread(scale, calibration, scores, added, members if added else Members())

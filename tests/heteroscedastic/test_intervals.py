@@ -7,17 +7,17 @@ import pytest
 from numpy.testing import assert_allclose
 
 import hetcore as hc
-from hetcore.heteroscedastic.predictor import LEAST_SHARE, kept_share
+from hetcore.heteroscedastic.predictor import LEAST_SHARE, kept_share, spread_scores
 
 
 def test_the_members_own_errors_are_taken_off_the_squares_and_a_row_far_out_decides_nothing():
     rng = np.random.default_rng(0)
     common, own = rng.standard_normal((2, 50_000)) * [[1.0], [0.5]]
     squares = (common + own) ** 2
-    share = kept_share(squares, np.full(squares.size, 0.25))
+    share = kept_share(squares, np.full(squares.size, 0.25), np.ones(squares.size))
     assert_allclose(share, 1.0 - 0.25 / squares[squares <= np.quantile(squares, 0.95)].mean(), atol=1e-6)
     squares[:10] = 1e6
-    assert_allclose(kept_share(squares, np.full(squares.size, 0.25)), share, atol=0.01)
+    assert_allclose(kept_share(squares, np.full(squares.size, 0.25), np.ones(squares.size)), share, atol=0.01)
 
 
 @pytest.mark.parametrize(
@@ -25,7 +25,35 @@ def test_the_members_own_errors_are_taken_off_the_squares_and_a_row_far_out_deci
     [([0.0, 0.0], [1.0, 1.0], 1.0), ([1.0, 1.0], [0.0, 0.0], 1.0), ([1.0, 1.0], [9.0, 9.0], LEAST_SHARE)],
 )
 def test_the_share_stays_within_its_bounds(squares, variance, share):
-    assert kept_share(np.array(squares), np.array(variance)) == share
+    assert kept_share(np.array(squares), np.array(variance), np.ones(2)) == share
+
+
+def test_rows_count_by_their_weight_in_what_intervals_hold():
+    rng = np.random.default_rng(0)
+    z, weights = rng.standard_normal(20_000), np.ones(20_000)
+    assert_allclose(spread_scores(z[:500], weights[:500]), np.sort(np.abs(z[:500])), atol=0)
+    # a tenth of the rows stray three times as far and stand for half of those to come
+    z[:2_000] *= 3.0
+    weights[:2_000] = 9.0
+    expected = np.quantile(np.abs(np.append(z[2_000:], np.repeat(z[:2_000], 9))), [0.5, 0.9, 0.95])
+    assert_allclose(np.quantile(spread_scores(z, weights), [0.5, 0.9, 0.95]), expected, rtol=0.01)
+    squares = np.array([1.0, 4.0] * 10)
+    assert kept_share(squares, np.full(20, 0.5), np.array([1.0, 3.0] * 10)) == 1.0 - 20.0 / 130.0
+
+
+@pytest.mark.slow
+def test_intervals_hold_their_share_of_rows_that_were_drawn_unevenly():
+    """Three tenths stray far, and a fifth of them was drawn; an interval by rows that all count alike holds 76%."""
+    rng, held = np.random.default_rng(0), []
+    for seed in range(4):
+        X, strays = rng.uniform(-1, 1, (4_000, 3)), rng.random(4_000) < 0.3
+        y = X[:, 0] + np.where(strays, 3.0, 0.5) * rng.standard_normal(4_000)
+        drawn = np.flatnonzero(rng.random(2_000) < np.where(strays[:2_000], 0.2, 1.0))
+        weights = np.where(strays[drawn], 5.0, 1.0)
+        model = hc.HGBMRegressor(random_state=seed).fit(X[drawn], y[drawn], sample_weight=weights)
+        low, high = model.predict_interval(X[2_000:], 0.9)
+        held.append(((low <= y[2_000:]) & (y[2_000:] <= high)).mean())
+    assert abs(np.mean(held) - 0.9) < 0.02
 
 
 @pytest.mark.parametrize(("start", "most"), [pytest.param("constant", 0.02, marks=pytest.mark.slow), ("linear", 0.03)])
