@@ -131,6 +131,7 @@ class Rounds:
         line = LinearModel.mean(lines)
         ensemble = ForestEnsemble.start(self.first, folds, *given, 0.0)
         ensemble.scores += predicted_by_each(lines, train.X, n_jobs)
+        self.line_error = self.mean((train.base.y - ensemble.out_of_fold()[:, 0]) ** 2, train)
         ensemble.rng = stream
         if self.held_out is not None:
             ensemble.validation += line.predict(self.held_out.X)
@@ -295,12 +296,27 @@ class Rounds:
     def members_variance(self) -> NDArray[np.float64]:
         """Return what the mean of all members lacks of the variance (n,) of those that have not seen a row.
 
-        One member of each label forest has not seen it; of the variance of M members a Mth part is left. That of a
-        forest that starts from a line is not known, for it may be off in its own way, and is left where it is.
+        One member of each label forest has not seen it; of the variance of M members a Mth part is left.
         """
         # the difference of two label forests is twice the variance of one, by the chance of folds
         shares = self.shares[: len(self.plain)]
-        return sum(share**2 for share in shares) * (1.0 - 1.0 / self.n_members) * self.disagreement()
+        apart = sum(share**2 for share in shares) * (1.0 - 1.0 / self.n_members) * self.disagreement()
+        if self.line is None:
+            return apart
+        return apart + self.line_share**2 * (1.0 - 1.0 / self.n_members) * self._line_variance()
+
+    def _line_variance(self) -> NDArray[np.float64]:
+        """Return the variance (n,) of a member that starts from a line, of whose forest there is no second deal.
+
+        A line hardly varies, its trees do as the other forests': of the part of the line's squared error that they took
+        away, what is left is the members' own in the same part as of the others' squared error.
+        """
+        *others, missed = ((self.train.base.y - scores[:, 0]) ** 2 for scores in self._each_label)
+        error = sum(self.mean(each, self.train) for each in others) / len(others)
+        if error <= 0 or self.line_error <= 0:
+            return np.zeros_like(missed)
+        own = self.mean(self.disagreement(), self.train) / error
+        return own * max(1.0 - self.mean(missed, self.train) / self.line_error, 0.0) * missed
 
     def row_weights(self) -> NDArray[np.float64]:
         """Return how much each row (n,) counts, mean 1: the mean over the members and, by share, the label forests."""
