@@ -4,8 +4,10 @@ A ridge step on the residuals in each round, whose penalty falls from round to r
 that of ridge regression with the penalty of round t, so that the best round chooses it. Of numbers the first round's
 penalty is some way above the best of a few that ridge regression is tried with. All members step in the eigenvectors of
 one Gram matrix, that of all rows: a member's own lacks a fold, so the steps are a little off and the next ones mend it,
-for one eigendecomposition instead of one a member. Where columns are made of labels each member has its own: the
-products of a category and its neighbours' labels, summed over all rows, tell the labels that the member must not see.
+for one eigendecomposition instead of one a member. A line's members of numbers have their own, up to `MOST_EXACT`: one
+row far out may be most of the matrix of all, and nothing of that of a member which has not seen it. Where columns are
+made of labels members have their own too: the products of a category and its neighbours' labels, summed over all rows,
+tell the labels that the member must not see.
 """
 
 from __future__ import annotations
@@ -28,14 +30,15 @@ from hetcore.numerics import product
 __all__ = ["SmoothLearner"]
 
 FIRST_PENALTY = {"kernel": 0.1, "linear": 1.0}  # of a ridge step, over the largest eigenvalue
-LAST_PENALTY = 1e-5
+LAST_PENALTY = 1e-8
 PENALTY_FALL = 0.6  # from round to round
-LOOKS = (0, 4, 8, 12, 16, 20)  # falls of the penalty after which its ridge regression is tried before the first round
+LOOKS = (0, 4, 8, 12, 16, 20, 24, 28, 32)  # falls of the penalty whose ridge regression is tried before the first round
 FAINTEST_PENALTY = 1e-12  # over the trace, below which rounding would leave no positive matrix
 SHORT = 4  # falls that the first round is short of the best of them
 FAINT = 1e-9  # eigenvalue over the largest, below which no step is taken
 FEWEST_CURVATURE = 0.05  # of the log loss, as a ridge step takes it
 BEYOND = {"kernel": 0.2, "linear": 1.0}  # of the labels' range, how far beyond it numbers are predicted
+MOST_EXACT = 300, 20_000  # directions, and labelled rows, up to which a line's members have their own Gram matrices
 SOME = 300  # rows whose mean length stands for that of all
 ROWS = 8_192  # that one thread works on
 CONSTANT = 0.3  # the constant column of a smooth learner, where rows have length 1 on average
@@ -60,7 +63,11 @@ class SmoothLearner(ViewLearner):
         # over the features, which nothing else needs unless they are recalled
         self.turned = self._times(fitted, self.vectors, over=not MEMORY.room)
         self.apart = [] if content.unseen is None else self._members_apart(rows, content.unseen)
-        self.grams = [own.T @ own for own, _ in self.apart]
+        self.grams = [own.T @ own for own, _ in self.apart] or self._members_grams()
+        pulled = self.turned[self.own.size :]
+        # what they add to each member's
+        added = self.grams and not self.apart and pulled.size
+        self.of_pulled = self._pulled_weight() * self._gram(pulled) if added else 0.0
         self.weights = np.zeros((self.values.size, self.rule.n_folds, self.outputs.k))
         # which labelled rows a member has seen
         self.seen = self.fold[self.own][:, None, None] != np.arange(self.rule.n_folds)[:, None]
@@ -74,6 +81,16 @@ class SmoothLearner(ViewLearner):
         # rows first, as a product with the eigenvectors gives them: (m, F, k)
         self.scores = np.tile(self.outputs.prior, (len(fitted), self.rule.n_folds, 1))
         self.first_penalty *= PENALTY_FALL ** self._falls_before()
+
+    def _members_grams(self) -> list[NDArray[np.float64]]:
+        """Return the Gram matrix (e, e) of each member's labelled rows in eigenvectors; none where one serves all."""
+        directions, rows = MOST_EXACT
+        few = self.values.size <= directions and 0 < self.own.size <= rows
+        if self.outputs.is_classifier or self.landmarks is not None or not few:
+            return []
+        own, fold = self.turned[: self.own.size], self.fold[self.own]
+        whole = self._gram(own)
+        return [whole - self._gram(own[fold == k]) for k in range(self.rule.n_folds)]
 
     def _members_apart(self, rows: NDArray, unseen: Unseen) -> list[tuple[NDArray, NDArray]]:
         """Return by member the rows that it learns from, in eigenvectors (b_m, e), and their codes (b_m, k)."""
@@ -96,10 +113,11 @@ class SmoothLearner(ViewLearner):
     def _solved(self, slopes: NDArray, penalty: float) -> NDArray[np.float64]:
         """Return the members' ridge steps (e, F, k) along their slopes (e, F k)."""
         slopes = slopes.reshape(self.weights.shape)
-        if not self.apart:
+        if not self.grams:
             return slopes / (self.values + penalty)[:, None, None]
         # a factor in each round costs less than eigenvectors once
-        return np.stack([_ridge(gram, penalty, slopes[:, m]) for m, gram in enumerate(self.grams)], axis=1)
+        parts = zip(self.grams, slopes.transpose(1, 0, 2))
+        return np.stack([_ridge(gram + self.of_pulled, penalty, own) for gram, own in parts], axis=1)
 
     def _features(self, rows: NDArray) -> tuple[float, NDArray[np.float64], NDArray, tuple[NDArray[np.float64], ...]]:
         """Return the unit of rows, features of those fitted, columns of the others, Gram matrices.
@@ -181,8 +199,10 @@ class SmoothLearner(ViewLearner):
         else:
             slopes = self._gram(own, _flat(missed * self.seen))
         penalties = [self.largest * self.first_penalty * PENALTY_FALL**falls for falls in LOOKS]
+        # as the first round steps; one Gram matrix for all may be large, and a factor of it for each look too long
+        solved = self._first_steps if self.grams and not self.apart else self._solved
         # of all looks at once, for the rows are many and what they are multiplied with is not
-        steps = np.concatenate([_flat(self._solved(slopes, penalty)) for penalty in penalties], axis=1)
+        steps = np.concatenate([_flat(solved(slopes, penalty)) for penalty in penalties], axis=1)
 
         def errors_of(some: slice) -> NDArray[np.float64]:
             change = (own[some] @ steps).reshape(-1, len(LOOKS), *self.weights.shape[1:])
@@ -224,11 +244,14 @@ class SmoothLearner(ViewLearner):
 
         Else rows that no label is like, such as those of a column that only they have, would stay there for good.
         """
+        # as large beside the labelled rows alone as it is beside all
+        share = penalty / max(float(self.values.sum()), 1e-300)
+        if self.grams:
+            parts = zip(self.grams, slopes.reshape(self.weights.shape).transpose(1, 0, 2))
+            return np.stack([_ridge(gram, share * np.trace(gram), own) for gram, own in parts], axis=1)
         own = self.turned[: self.own.size]
         gram = (1.0 - 1.0 / self.rule.n_folds) * (own.T @ own if self._own_gram is None else self._own_gram)
-        # as large beside the labelled rows alone as it is beside all
-        share = np.trace(gram) / max(float(self.values.sum()), 1e-300)
-        return _ridge(gram, penalty * share, slopes).reshape(self.weights.shape)
+        return _ridge(gram, share * np.trace(gram), slopes).reshape(self.weights.shape)
 
     def _members_of(self, flat: NDArray) -> NDArray[np.float64]:
         """Return what members say of rows (m, F, k) whose products with their weights are given (m, F k)."""

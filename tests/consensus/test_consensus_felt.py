@@ -32,7 +32,7 @@ def test_view_weights_still_move_in_the_second_half_of_the_rounds(name):
 def test_a_fit_ends_when_its_consensus_no_longer_improves():
     data, _ = planted("regression")
     fit = model("regression", n_iterations=200).fit(data)
-    assert 8 <= fit.n_iterations_ < 200
+    assert 1 < fit.n_iterations_ < 200
     losses = fit.history_["loss:left_out"].to_numpy()
     assert losses[-1] < 1.1 * losses.min()
 

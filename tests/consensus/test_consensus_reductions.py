@@ -102,7 +102,7 @@ def test_a_smooth_learner_of_numbers_is_iterated_ridge_regression():
     Z = np.column_stack([content.X * learner.unit, np.full(data.n, CONSTANT)])
     c, rows = np.zeros((Z.shape[1], 1)), np.flatnonzero((content.fold >= 0) & (content.fold != 1))
     every = Z[content.fold >= 0]
-    gram = 2 / 3 * every.T @ every  # a member's on average: it lacks one fold of three
+    gram = Z[rows].T @ Z[rows]
     low, high = content.codes[content.fold >= 0].min(), content.codes[content.fold >= 0].max()
     for t in range(20):
         learner.advance(t)
@@ -117,13 +117,16 @@ def test_the_first_penalty_is_short_of_the_one_that_left_out_rows_like_best():
     content, problem = _content(data, "linear")
     learner = SmoothLearner(np.arange(data.n), problem.labelled, content)
     Z = np.column_stack([content.X * learner.unit, np.full(data.n, CONSTANT)])
-    gram, errors = 2 / 3 * Z[content.fold >= 0].T @ Z[content.fold >= 0], []
+    errors = []
     for falls in LOOKS:
         penalty = learner.largest * FIRST_PENALTY["linear"] * PENALTY_FALL**falls
         error = 0.0
         for fold in range(3):
             rows, left = np.flatnonzero((content.fold >= 0) & (content.fold != fold)), content.fold == fold
-            c = np.linalg.solve(gram + penalty * np.eye(Z.shape[1]), Z[rows].T @ content.codes[rows])
+            gram = Z[rows].T @ Z[rows]
+            # as large beside the member's rows as it is beside those of a member on average
+            own = penalty * np.trace(gram) / learner.values.sum()
+            c = np.linalg.solve(gram + own * np.eye(Z.shape[1]), Z[rows].T @ content.codes[rows])
             error += ((content.codes[left] - Z[left] @ c) ** 2).sum()
         errors.append(error)
     best = LOOKS[int(np.argmin(errors))]

@@ -111,7 +111,7 @@ def test_a_line_is_followed_beyond_the_labels_and_not_further_than_their_range()
     data = hc.HetData({"t": pl.DataFrame({"id": ids, "x": x, "noise": np.sin(97.0 * x)})}, None, (ids[:201], x[:201]))
     predicted = hc.GBCRegressor(random_state=0).fit(data).predict(data)
     assert np.abs(predicted[201:221] - x[201:221]).max() < 0.05  # up to 1.2
-    assert predicted.max() <= 1.0 + 2.0 + 1e-9
+    assert predicted.max() <= 1.0 + 2.0 + 1e-3  # what corrects the consensus adds a little
 
 
 @pytest.mark.parametrize("seed", range(2))
@@ -127,6 +127,17 @@ def test_what_is_linear_in_columns_with_far_values_is_learned_there_too(seed: in
     some = rng.permutation(500)[:150]
     data, rest = hc.HetData(tables, None, (ids[some], y[some])), np.setdiff1d(np.arange(500), some)
     assert rmse(y[rest], hc.GBCRegressor(random_state=0).fit(data).predict(data)[rest]) < 0.36
+
+
+@pytest.mark.parametrize("lambda0", [0.0, 0.3])
+def test_a_row_far_out_does_not_keep_members_that_lack_it_from_the_line(lambda0: float) -> None:
+    # one Gram matrix of all rows is nearly that row's alone: the error was 7 and more where the deviation is 2.3
+    rng = np.random.default_rng(0)
+    X, ids = rng.normal(size=(120, 3)), np.array([f"i{k}" for k in range(120)])
+    X[0, 0] = 400.0
+    y = 2.0 * X[:, 0] + X[:, 1]
+    data = hc.HetData({"t": pl.DataFrame({"id": ids} | {f"x{j}": X[:, j] for j in range(3)})}, None, (ids[:60], y[:60]))
+    assert rmse(y[60:], hc.GBCRegressor(random_state=0, lambda0=lambda0).fit(data).predict(data)[60:]) < 0.01
 
 
 def test_only_linear_learners_see_far_values_and_new_ones_as_far_as_those_of_the_fit() -> None:

@@ -65,11 +65,11 @@ def test_a_view_that_is_not_there_or_explains_nothing_adds_nothing():
 
 def _tables(task, n=90):
     rng = np.random.default_rng(1)
-    signal, disturbance = rng.normal(size=(2, n))
+    signal, disturbance, noise = rng.normal(size=(3, n))
     ids = np.arange(n).astype(str)
     columns = {"a": signal + disturbance, "b": disturbance}
     frames = {name: pl.DataFrame({"id": ids, "x": column}) for name, column in columns.items()}
-    y = signal if task == "regression" else np.where(signal > 0, "yes", "no").astype(object)
+    y = signal + 0.3 * noise if task == "regression" else np.where(signal > 0, "yes", "no").astype(object)
     y = np.array([None if i % 3 == 2 else each for i, each in enumerate(y)], object)
     return hc.HetData(frames, None, (ids, y), task=task)
 
