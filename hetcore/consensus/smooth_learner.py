@@ -38,6 +38,7 @@ SHORT = 4  # falls that the first round is short of the best of them
 FAINT = 1e-9  # eigenvalue over the largest, below which no step is taken
 FEWEST_CURVATURE = 0.05  # of the log loss, as a ridge step takes it
 BEYOND = {"kernel": 0.2, "linear": 1.0}  # of the labels' range, how far beyond it numbers are predicted
+MOST_TIMES = 1e3  # that farther, where ridge regression misses left-out rows by so many times less than the prior
 MOST_EXACT = 300, 20_000  # directions, and labelled rows, up to which a line's members have their own Gram matrices
 SOME = 300  # rows whose mean length stands for that of all
 ROWS = 8_192  # that one thread works on
@@ -71,16 +72,17 @@ class SmoothLearner(ViewLearner):
         self.weights = np.zeros((self.values.size, self.rule.n_folds, self.outputs.k))
         # which labelled rows a member has seen
         self.seen = self.fold[self.own][:, None, None] != np.arange(self.rule.n_folds)[:, None]
-        known = self.codes[self.own]
-        # numbers are not predicted far beyond the labels: a linear fit of few rows runs far
-        low, high = known.min(initial=0.0), known.max(initial=0.0)  # their mean is 0
-        more = BEYOND[content.learner] * (high - low)
-        self.range = (low - more, high + more) if self.own.size and not self.outputs.is_classifier else None
         # of the labelled rows in eigenvectors; of a few rows it costs nothing when it is asked for
         self._own_gram = self.vectors.T @ grams[0] @ self.vectors if len(grams) > 1 else None
         # rows first, as a product with the eigenvectors gives them: (m, F, k)
         self.scores = np.tile(self.outputs.prior, (len(fitted), self.rule.n_folds, 1))
-        self.first_penalty *= PENALTY_FALL ** self._falls_before()
+        falls, times = self._looked()
+        self.first_penalty *= PENALTY_FALL**falls
+        # numbers are not predicted far beyond the labels: a linear fit of few rows runs far, unless it tells others
+        known = self.codes[self.own]
+        low, high = known.min(initial=0.0), known.max(initial=0.0)  # their mean is 0
+        more = BEYOND[content.learner] * (high - low) * (times if self.landmarks is None else 1.0)
+        self.range = (low - more, high + more) if self.own.size and not self.outputs.is_classifier else None
 
     def _members_grams(self) -> list[NDArray[np.float64]]:
         """Return the Gram matrix (e, e) of each member's labelled rows in eigenvectors; none where one serves all."""
@@ -184,15 +186,16 @@ class SmoothLearner(ViewLearner):
         values, vectors = values[used], np.ascontiguousarray(vectors[:, used])
         return values, vectors if len(grams) > 1 else fitted.T @ (roots[:, None] * vectors) / np.sqrt(values)
 
-    def _falls_before(self) -> int:
-        """Return how often the penalty falls before the first round: to some way short of ridge regression's best.
+    def _looked(self) -> tuple[int, float]:
+        """Return how often the penalty falls before the first round, and how many times less ridge regression misses.
 
-        With a penalty far too large rounds would teach nothing, nor how far the view gets.
+        It falls to some way short of ridge regression's best: with a penalty far too large rounds would teach nothing,
+        nor how far the view gets. What the best misses left-out rows by is over what the prior does; 1 at least.
         """
         own, left_out = self.turned[: self.own.size], ~self.seen
         # a step towards classes is no straight line, whose best penalty would be theirs
         if self.outputs.is_classifier or not self._taught or not own.size:
-            return 0
+            return 0, 1.0
         missed = self.codes[self.own, None] - self.outputs.prior
         if self.apart:
             slopes = self._slopes_of([codes - self.outputs.prior for _, codes in self.apart])
@@ -209,7 +212,9 @@ class SmoothLearner(ViewLearner):
             return (((missed[some, None] - change) * left_out[some, None]) ** 2).sum(axis=(0, 2, 3))
 
         errors = self._by_rows(len(own), errors_of)
-        return max(0, LOOKS[int(np.argmin(sum(errors[1:], errors[0])))] - SHORT)
+        errors = sum(errors[1:], errors[0])
+        times = np.sqrt(((missed * left_out) ** 2).sum() / max(float(errors.min()), 1e-300))
+        return max(0, LOOKS[int(np.argmin(errors))] - SHORT), float(np.clip(times, 1.0, MOST_TIMES))
 
     def _step(self, pull: NDArray[np.float64] | None) -> None:
         penalty = self.largest * max(self.first_penalty * PENALTY_FALL**self.round, LAST_PENALTY)
