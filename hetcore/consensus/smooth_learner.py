@@ -4,10 +4,10 @@ A ridge step on the residuals in each round, whose penalty falls from round to r
 that of ridge regression with the penalty of round t, so that the best round chooses it. Of numbers the first round's
 penalty is some way above the best of a few that ridge regression is tried with. All members step in the eigenvectors of
 one Gram matrix, that of all rows: a member's own lacks a fold, so the steps are a little off and the next ones mend it,
-for one eigendecomposition instead of one a member. A line's members of numbers have their own, up to `MOST_EXACT`: one
-row far out may be most of the matrix of all, and nothing of that of a member which has not seen it. Where columns are
-made of labels members have their own too: the products of a category and its neighbours' labels, summed over all rows,
-tell the labels that the member must not see.
+for one eigendecomposition instead of one a member. Where a row lies far out a line's members of numbers have their own,
+up to `MOST_EXACT`: it may be most of the matrix of all, and nothing of that of a member which has not seen it. Where
+columns are made of labels members have their own too: the products of a category and its neighbours' labels, summed
+over all rows, tell the labels that the member must not see.
 """
 
 from __future__ import annotations
@@ -40,6 +40,7 @@ FEWEST_CURVATURE = 0.05  # of the log loss, as a ridge step takes it
 BEYOND = {"kernel": 0.2, "linear": 1.0}  # of the labels' range, how far beyond it numbers are predicted
 MOST_TIMES = 1e3  # that farther, where ridge regression misses left-out rows by so many times less than the prior
 MOST_EXACT = 300, 20_000  # directions, and labelled rows, up to which a line's members have their own Gram matrices
+LONG = 3.0  # times the median row's squared length, from which a labelled row lies far out
 SOME = 300  # rows whose mean length stands for that of all
 ROWS = 8_192  # that one thread works on
 CONSTANT = 0.3  # the constant column of a smooth learner, where rows have length 1 on average
@@ -91,6 +92,9 @@ class SmoothLearner(ViewLearner):
         if self.outputs.is_classifier or self.landmarks is not None or not few:
             return []
         own, fold = self.turned[: self.own.size], self.fold[self.own]
+        lengths = square_lengths(own)
+        if lengths.max() < LONG * np.median(lengths):
+            return []
         whole = self._gram(own)
         return [whole - self._gram(own[fold == k]) for k in range(self.rule.n_folds)]
 

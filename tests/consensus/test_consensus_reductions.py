@@ -40,10 +40,11 @@ from hetcore.trees import BinMapper, TreeParams, grow
 from tests.consensus.test_consensus import TASKS, model, planted, scores
 
 
-def _levels(n=120, d=4, seed=0, task="regression"):
-    """Return one table of numbers with few levels, and labels for half of its rows."""
+def _levels(n=120, d=4, seed=0, task="regression", far=False):
+    """Return one table of numbers with few levels, and labels for half of its rows, of which one lies `far` out."""
     rng = np.random.default_rng(seed)
     X = rng.integers(0, 12, (n, d)).astype(np.float32)
+    X[1, 1] = 90.0 if far else X[1, 1]
     y = np.sin(X[:, 0]) + 0.3 * X[:, 1] + 0.1 * rng.normal(size=n)
     labels = y if task == "regression" else np.array(["low", "mid", "top"])[np.digitize(y, [1.2, 2.4])]
     ids = [f"i{k}" for k in range(n)]
@@ -95,15 +96,18 @@ def test_a_tree_learner_is_plain_gradient_boosting_on_the_other_folds(task):
         assert_allclose(learner.scores[fold], F[learner.order], rtol=1e-5, atol=1e-6)
 
 
-def test_a_smooth_learner_of_numbers_is_iterated_ridge_regression():
-    data, _, _ = _levels()
+@pytest.mark.parametrize("far", [False, True])
+def test_a_smooth_learner_of_numbers_is_iterated_ridge_regression(far):
+    data, _, known = _levels(far=far)
+    assert known[1]
     content, problem = _content(data, "linear")
     learner = SmoothLearner(np.arange(data.n), problem.labelled, content)
     Z = np.column_stack([content.X * learner.unit, np.full(data.n, CONSTANT)])
     c, rows = np.zeros((Z.shape[1], 1)), np.flatnonzero((content.fold >= 0) & (content.fold != 1))
     every = Z[content.fold >= 0]
-    gram = Z[rows].T @ Z[rows]
-    low, high = content.codes[content.fold >= 0].min(), content.codes[content.fold >= 0].max()
+    # without a row far out a member's on average: it lacks one fold of three
+    gram = Z[rows].T @ Z[rows] if far else 2 / 3 * every.T @ every
+    low, high = learner.range
     for t in range(20):
         learner.advance(t)
         residual = content.codes[rows] - np.clip(Z[rows] @ c, low, high)
@@ -112,8 +116,9 @@ def test_a_smooth_learner_of_numbers_is_iterated_ridge_regression():
         assert_allclose(learner.scores[:, 1], np.clip(every @ c, low, high), rtol=1e-6, atol=1e-8)
 
 
-def test_the_first_penalty_is_short_of_the_one_that_left_out_rows_like_best():
-    data, _, _ = _levels()
+@pytest.mark.parametrize("far", [False, True])
+def test_the_first_penalty_is_short_of_the_one_that_left_out_rows_like_best(far):
+    data, _, _ = _levels(far=far)
     content, problem = _content(data, "linear")
     learner = SmoothLearner(np.arange(data.n), problem.labelled, content)
     Z = np.column_stack([content.X * learner.unit, np.full(data.n, CONSTANT)])
@@ -123,7 +128,7 @@ def test_the_first_penalty_is_short_of_the_one_that_left_out_rows_like_best():
         error = 0.0
         for fold in range(3):
             rows, left = np.flatnonzero((content.fold >= 0) & (content.fold != fold)), content.fold == fold
-            gram = Z[rows].T @ Z[rows]
+            gram = Z[rows].T @ Z[rows] if far else 2 / 3 * Z[content.fold >= 0].T @ Z[content.fold >= 0]
             # as large beside the member's rows as it is beside those of a member on average
             own = penalty * np.trace(gram) / learner.values.sum()
             c = np.linalg.solve(gram + own * np.eye(Z.shape[1]), Z[rows].T @ content.codes[rows])
@@ -132,6 +137,9 @@ def test_the_first_penalty_is_short_of_the_one_that_left_out_rows_like_best():
     best = LOOKS[int(np.argmin(errors))]
     assert best > SHORT  # or nothing would be skipped, and nothing tested
     assert learner.first_penalty == pytest.approx(FIRST_PENALTY["linear"] * PENALTY_FALL ** (best - SHORT))
+    times = np.sqrt((content.codes[content.fold >= 0] ** 2).sum() / min(errors))
+    known = content.codes[content.fold >= 0]
+    assert learner.range[1] == pytest.approx(known.max() + max(1.0, times) * np.ptp(known))
 
 
 @pytest.mark.parametrize("task", TASKS)
