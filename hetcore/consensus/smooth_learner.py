@@ -4,10 +4,10 @@ A ridge step on the residuals in each round, whose penalty falls from round to r
 that of ridge regression with the penalty of round t, so that the best round chooses it. Of numbers the first round's
 penalty is some way above the best of a few that ridge regression is tried with. All members step in the eigenvectors of
 one Gram matrix, that of all rows: a member's own lacks a fold, so the steps are a little off and the next ones mend it,
-for one eigendecomposition instead of one a member. Where a row lies far out a line's members of numbers have their own,
-up to `MOST_EXACT`: it may be most of the matrix of all, and nothing of that of a member which has not seen it. Where
-columns are made of labels members have their own too: the products of a category and its neighbours' labels, summed
-over all rows, tell the labels that the member must not see.
+for one eigendecomposition instead of one a member. Where a labelled row lies `FAR_OUT` in a column a line's members of
+numbers have their own, up to `MOST_EXACT`: it may be most of the matrix of all, and nothing of that of a member which
+has not seen it. Where columns are made of labels members have their own too: the products of a category and its
+neighbours' labels, summed over all rows, tell the labels that the member must not see.
 """
 
 from __future__ import annotations
@@ -32,15 +32,16 @@ __all__ = ["SmoothLearner"]
 FIRST_PENALTY = {"kernel": 0.1, "linear": 1.0}  # of a ridge step, over the largest eigenvalue
 LAST_PENALTY = 1e-8
 PENALTY_FALL = 0.6  # from round to round
-LOOKS = (0, 4, 8, 12, 16, 20, 24, 28, 32)  # falls of the penalty whose ridge regression is tried before the first round
+LOOKS = (0, 4, 8, 12, 16, 20)  # falls of the penalty after which its ridge regression is tried before the first round
+MORE_LOOKS = (24, 28, 32)  # further ones of a line whose members have their own Gram matrices
 FAINTEST_PENALTY = 1e-12  # over the trace, below which rounding would leave no positive matrix
 SHORT = 4  # falls that the first round is short of the best of them
 FAINT = 1e-9  # eigenvalue over the largest, below which no step is taken
 FEWEST_CURVATURE = 0.05  # of the log loss, as a ridge step takes it
 BEYOND = {"kernel": 0.2, "linear": 1.0}  # of the labels' range, how far beyond it numbers are predicted
 MOST_TIMES = 1e3  # that farther, where ridge regression misses left-out rows by so many times less than the prior
+FAR_OUT = 6.0  # deviations from a column's mean
 MOST_EXACT = 300, 20_000  # directions, and labelled rows, up to which a line's members have their own Gram matrices
-LONG = 3.0  # times the median row's squared length, from which a labelled row lies far out
 SOME = 300  # rows whose mean length stands for that of all
 ROWS = 8_192  # that one thread works on
 CONSTANT = 0.3  # the constant column of a smooth learner, where rows have length 1 on average
@@ -65,7 +66,7 @@ class SmoothLearner(ViewLearner):
         # over the features, which nothing else needs unless they are recalled
         self.turned = self._times(fitted, self.vectors, over=not MEMORY.room)
         self.apart = [] if content.unseen is None else self._members_apart(rows, content.unseen)
-        self.grams = [own.T @ own for own, _ in self.apart] or self._members_grams()
+        self.grams = [own.T @ own for own, _ in self.apart] or self._members_grams(rows)
         pulled = self.turned[self.own.size :]
         # what they add to each member's
         added = self.grams and not self.apart and pulled.size
@@ -85,16 +86,15 @@ class SmoothLearner(ViewLearner):
         more = BEYOND[content.learner] * (high - low) * (times if self.landmarks is None else 1.0)
         self.range = (low - more, high + more) if self.own.size and not self.outputs.is_classifier else None
 
-    def _members_grams(self) -> list[NDArray[np.float64]]:
+    def _members_grams(self, rows: NDArray) -> list[NDArray[np.float64]]:
         """Return the Gram matrix (e, e) of each member's labelled rows in eigenvectors; none where one serves all."""
-        directions, rows = MOST_EXACT
-        few = self.values.size <= directions and 0 < self.own.size <= rows
+        directions, labels = MOST_EXACT
+        few = self.values.size <= directions and 0 < self.own.size <= labels
         if self.outputs.is_classifier or self.landmarks is not None or not few:
             return []
-        own, fold = self.turned[: self.own.size], self.fold[self.own]
-        lengths = square_lengths(own)
-        if lengths.max() < LONG * np.median(lengths):
+        if np.abs(rows[self.own]).max(initial=0.0) < FAR_OUT:
             return []
+        own, fold = self.turned[: self.own.size], self.fold[self.own]
         whole = self._gram(own)
         return [whole - self._gram(own[fold == k]) for k in range(self.rule.n_folds)]
 
@@ -205,20 +205,22 @@ class SmoothLearner(ViewLearner):
             slopes = self._slopes_of([codes - self.outputs.prior for _, codes in self.apart])
         else:
             slopes = self._gram(own, _flat(missed * self.seen))
-        penalties = [self.largest * self.first_penalty * PENALTY_FALL**falls for falls in LOOKS]
+        exact = self.grams and not self.apart
+        looks = LOOKS + MORE_LOOKS if exact else LOOKS
+        penalties = [self.largest * self.first_penalty * PENALTY_FALL**falls for falls in looks]
         # as the first round steps; one Gram matrix for all may be large, and a factor of it for each look too long
-        solved = self._first_steps if self.grams and not self.apart else self._solved
+        solved = self._first_steps if exact else self._solved
         # of all looks at once, for the rows are many and what they are multiplied with is not
         steps = np.concatenate([_flat(solved(slopes, penalty)) for penalty in penalties], axis=1)
 
         def errors_of(some: slice) -> NDArray[np.float64]:
-            change = (own[some] @ steps).reshape(-1, len(LOOKS), *self.weights.shape[1:])
+            change = (own[some] @ steps).reshape(-1, len(looks), *self.weights.shape[1:])
             return (((missed[some, None] - change) * left_out[some, None]) ** 2).sum(axis=(0, 2, 3))
 
         errors = self._by_rows(len(own), errors_of)
         errors = sum(errors[1:], errors[0])
         times = np.sqrt(((missed * left_out) ** 2).sum() / max(float(errors.min()), 1e-300))
-        return max(0, LOOKS[int(np.argmin(errors))] - SHORT), float(np.clip(times, 1.0, MOST_TIMES))
+        return max(0, looks[int(np.argmin(errors))] - SHORT), float(np.clip(times, 1.0, MOST_TIMES))
 
     def _step(self, pull: NDArray[np.float64] | None) -> None:
         penalty = self.largest * max(self.first_penalty * PENALTY_FALL**self.round, LAST_PENALTY)

@@ -17,6 +17,7 @@ from hetcore.consensus.smooth_learner import (
     FIRST_PENALTY,
     LAST_PENALTY,
     LOOKS,
+    MORE_LOOKS,
     PENALTY_FALL,
     SHORT,
     SmoothLearner,
@@ -122,8 +123,8 @@ def test_the_first_penalty_is_short_of_the_one_that_left_out_rows_like_best(far)
     content, problem = _content(data, "linear")
     learner = SmoothLearner(np.arange(data.n), problem.labelled, content)
     Z = np.column_stack([content.X * learner.unit, np.full(data.n, CONSTANT)])
-    errors = []
-    for falls in LOOKS:
+    errors, looks = [], LOOKS + MORE_LOOKS if far else LOOKS
+    for falls in looks:
         penalty = learner.largest * FIRST_PENALTY["linear"] * PENALTY_FALL**falls
         error = 0.0
         for fold in range(3):
@@ -134,7 +135,7 @@ def test_the_first_penalty_is_short_of_the_one_that_left_out_rows_like_best(far)
             c = np.linalg.solve(gram + own * np.eye(Z.shape[1]), Z[rows].T @ content.codes[rows])
             error += ((content.codes[left] - Z[left] @ c) ** 2).sum()
         errors.append(error)
-    best = LOOKS[int(np.argmin(errors))]
+    best = looks[int(np.argmin(errors))]
     assert best > SHORT  # or nothing would be skipped, and nothing tested
     assert learner.first_penalty == pytest.approx(FIRST_PENALTY["linear"] * PENALTY_FALL ** (best - SHORT))
     times = np.sqrt((content.codes[content.fold >= 0] ** 2).sum() / min(errors))
