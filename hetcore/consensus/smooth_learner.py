@@ -30,7 +30,7 @@ from hetcore.numerics import product
 __all__ = ["SmoothLearner"]
 
 FIRST_PENALTY = {"kernel": 0.1, "linear": 1.0}  # of a ridge step, over the largest eigenvalue
-LAST_PENALTY = 1e-8
+LAST_PENALTY, LAST_OF_OWN = 1e-5, 1e-8  # the second of a line whose members have their own Gram matrices
 PENALTY_FALL = 0.6  # from round to round
 LOOKS = (0, 4, 8, 12, 16, 20)  # falls of the penalty after which its ridge regression is tried before the first round
 MORE_LOOKS = (24, 28, 32)  # further ones of a line whose members have their own Gram matrices
@@ -67,10 +67,10 @@ class SmoothLearner(ViewLearner):
         self.turned = self._times(fitted, self.vectors, over=not MEMORY.room)
         self.apart = [] if content.unseen is None else self._members_apart(rows, content.unseen)
         self.grams = [own.T @ own for own, _ in self.apart] or self._members_grams(rows)
+        self.exact = bool(self.grams) and not self.apart
         pulled = self.turned[self.own.size :]
         # what they add to each member's
-        added = self.grams and not self.apart and pulled.size
-        self.of_pulled = self._pulled_weight() * self._gram(pulled) if added else 0.0
+        self.of_pulled = self._pulled_weight() * self._gram(pulled) if self.exact and pulled.size else 0.0
         self.weights = np.zeros((self.values.size, self.rule.n_folds, self.outputs.k))
         # which labelled rows a member has seen
         self.seen = self.fold[self.own][:, None, None] != np.arange(self.rule.n_folds)[:, None]
@@ -205,11 +205,10 @@ class SmoothLearner(ViewLearner):
             slopes = self._slopes_of([codes - self.outputs.prior for _, codes in self.apart])
         else:
             slopes = self._gram(own, _flat(missed * self.seen))
-        exact = self.grams and not self.apart
-        looks = LOOKS + MORE_LOOKS if exact else LOOKS
+        looks = LOOKS + MORE_LOOKS if self.exact else LOOKS
         penalties = [self.largest * self.first_penalty * PENALTY_FALL**falls for falls in looks]
         # as the first round steps; one Gram matrix for all may be large, and a factor of it for each look too long
-        solved = self._first_steps if exact else self._solved
+        solved = self._first_steps if self.exact else self._solved
         # of all looks at once, for the rows are many and what they are multiplied with is not
         steps = np.concatenate([_flat(solved(slopes, penalty)) for penalty in penalties], axis=1)
 
@@ -223,7 +222,8 @@ class SmoothLearner(ViewLearner):
         return max(0, looks[int(np.argmin(errors))] - SHORT), float(np.clip(times, 1.0, MOST_TIMES))
 
     def _step(self, pull: NDArray[np.float64] | None) -> None:
-        penalty = self.largest * max(self.first_penalty * PENALTY_FALL**self.round, LAST_PENALTY)
+        last = LAST_OF_OWN if self.exact else LAST_PENALTY
+        penalty = self.largest * max(self.first_penalty * PENALTY_FALL**self.round, last)
         # labelled rows first, as in `fitted_rows`
         fitted, count = self.outputs.fitted(self.scores), self.own.size
         residuals = np.zeros_like(fitted)

@@ -15,6 +15,7 @@ from hetcore.consensus.outputs import Outputs
 from hetcore.consensus.smooth_learner import (
     CONSTANT,
     FIRST_PENALTY,
+    LAST_OF_OWN,
     LAST_PENALTY,
     LOOKS,
     MORE_LOOKS,
@@ -112,7 +113,7 @@ def test_a_smooth_learner_of_numbers_is_iterated_ridge_regression(far):
     for t in range(20):
         learner.advance(t)
         residual = content.codes[rows] - np.clip(Z[rows] @ c, low, high)
-        penalty = learner.largest * max(learner.first_penalty * PENALTY_FALL**t, LAST_PENALTY)
+        penalty = learner.largest * max(learner.first_penalty * PENALTY_FALL**t, LAST_OF_OWN if far else LAST_PENALTY)
         c += np.linalg.solve(gram + penalty * np.eye(len(c)), Z[rows].T @ residual)
         assert_allclose(learner.scores[:, 1], np.clip(every @ c, low, high), rtol=1e-6, atol=1e-8)
 
