@@ -41,6 +41,7 @@ def test_an_arm_is_scored_on_rows_that_nothing_saw(toy, method):
     assert all(0 <= cell[name] <= 1 for name in ("F1", "accuracy", "average_precision"))
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not deep.has_torch(), reason=f"needs PyTorch: {deep.HOW}")
 @pytest.mark.parametrize("method", ["two-branch network", "BFV+DNN", "late fusion"])
 def test_networks_keep_their_best_epoch(toy, method):

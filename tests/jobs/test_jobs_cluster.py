@@ -19,6 +19,7 @@ dask = pytest.importorskip("distributed", reason="Dask is not installed: pip ins
 from tests.consensus.test_distributed import PATIENCE, QUIET, same  # noqa: E402 - after the skip
 
 
+@pytest.mark.slow
 def test_the_studio_trains_here_when_the_cluster_does_not_answer(monkeypatch):
     data, truth = planted("regression")
     monkeypatch.setattr(cluster_of_studio, "CONNECT_SECONDS", 0.2)

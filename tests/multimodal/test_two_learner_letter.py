@@ -56,6 +56,7 @@ def fitted(data, **params):
     return hc.TwoWeakLearnerClassifier(as_printed=True, learners=learners, **params).fit(data)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("M", [2, 4])
 @pytest.mark.parametrize("step, search", [("grid", grid), ("fixed", fixed)])
 def test_algorithm_1_is_the_papers_over_15_rounds(M, step, search):

@@ -230,6 +230,7 @@ def test_the_line_without_consensus_is_as_wide_as_the_curve(rounds, before, last
     assert drawn["name"] == "without" and drawn["x"] == [1, last]
 
 
+@pytest.mark.slow
 def test_the_opening_example_shows_a_noisy_source_that_loses_its_weight_and_an_error_that_falls():
     data, events = datasets.load(session.DEFAULT), []
     noise = (session.OPENING["noisy"], float(session.OPENING["sd"]))
