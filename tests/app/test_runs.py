@@ -103,8 +103,10 @@ def test_a_run_is_deleted_after_a_question_and_the_others_stay(owner):
 
 def test_a_run_that_is_deleted_is_not_opened_by_its_link_either(owner):
     run_id = stored(owner)
-    job = Job(run_id, owner, TrainingTask("GBCClassifier", PARAMS, None), paused=False, last_seen=0.0, state="finished")
-    manager.manager().restore(job)
+    manages = manager.manager()
+    # Seen now: one that was seen last when the machine started is forgotten at the next look at runs that ended.
+    task, now = TrainingTask("GBCClassifier", PARAMS, None), manages.clock()
+    manages.restore(Job(run_id, owner, task, paused=False, last_seen=now, state="finished"))
     app = opened(owner)
     assert manager.manager().status(run_id, owner).state == "finished"
     button(app, "Yes, delete").click().run()
