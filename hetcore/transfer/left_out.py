@@ -9,8 +9,9 @@ so that few rows leave the steepness tau where it is; a row's loss is the mean o
 classes one deal. exp(-loss_c) is the likelihood that the left-out rows have under a candidate. With eta = "auto" all
 eta of a path in [0, 10] and both weak learners vote, with the mean of two shares:
 
-    of 200 Bayesian bootstraps of the rows (Rubin 1981), those in which  loss_kl - ln p^0_kl  is least      one is best
-    max over m on the simplex of  sum_i ln sum_kl m_kl p_kli(y_i) + 10 sum_kl p^0_kl ln m_kl     the best mixture of all
+    of 200 Bayesian bootstraps of the rows (Rubin 1981), u_i their weights, those in which
+        - sum_i u_i ln p_kli(y_i) - ln p^0_kl  is least                                                 one is best
+    max over m on the simplex of  sum_i ln sum_kl m_kl p_kli(y_i) + 10 sum_kl p^0_kl ln m_kl            all are mixed
     p^0_kl ~ d_k exp(-b_l - 0.3 min(1, 10 / n) (ln(eta_k / eta_0))^2),    eta_0 = 0.15, n rows    before any row is seen
 
 p^0 is worth ten rows in the mixture (`hetcore.transfer.shares.mixture`); d_k is the width of k's part of the path in
@@ -54,7 +55,7 @@ FIRST_ETA = 0.15  # where few rows leave eta
 PRIOR, PRIOR_ROWS, MARGIN = 0.3, 10.0, 3.0
 BURDEN = {"tree": 1.0}  # b_l, in nats, of a learner that fits more than the others
 LEAST_ETA = 0.01  # what eta = 0, which has no logarithm, counts as
-STEEPNESSES, FIRST_STEEPNESS = (0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0), 1.5
+STEEPNESSES, FIRST_STEEPNESS = (0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 16.0, 24.0), 1.5
 MOST_FOLDS, DEALS, BOOTSTRAPS = 5, 2, 200
 BOOSTED, ANCHORS = "boosting", ("target only", "all pooled")
 BOTH = "both"
@@ -141,7 +142,7 @@ def best_of_bootstraps(losses: NDArray[np.float64], given: NDArray[np.float64]) 
     losses : (n, C) float64
         Of each row, in nats.
     given : (C,) float64
-        Added to the sum over the rows.
+        Added to the sum over the rows, in nats.
     """
     # one seed: the same rows have the same shares
     weights = np.random.default_rng(0).dirichlet(np.ones(len(losses)), BOOTSTRAPS)
@@ -241,9 +242,8 @@ class Search:
         each = [found for at_eta in path for found in at_eta]
         losses = np.stack([self._losses(self.scores[found.candidate], found.steepness) for found in each], axis=1)
         before = masses_before(np.array([BURDEN.get(name, 0.0) for name in self.learners]), len(losses)).ravel()
-        terms = np.array([np.log(found.steepness / FIRST_STEEPNESS) ** 2 for found in each])
         mixed = mixture(np.exp(-losses), np.ones(len(losses)), PRIOR_ROWS * before)
-        masses = 0.5 * (best_of_bootstraps(losses, terms - np.log(before)) + mixed)
+        masses = 0.5 * (best_of_bootstraps(losses, -np.log(before)) + mixed)
         return self._together(each, masses, np.nan), mean_eta(masses.reshape(len(ETAS), -1).sum(axis=1))
 
     def _burdened(self, found: Evaluated) -> float:
