@@ -58,21 +58,23 @@ class HGBMClassifier(ClassifierScore, DeviationBoosting, SeedAndThreads):
     max_leaf_nodes: int | str = param(
         "auto",
         LEAVES.or_text("auto"),
-        'Most leaves of a tree, grown best gain first. "auto" is 4 of fewer than 1,000 rows, with `folds=1` and as '
-        "printed; else of 4, 8, 16, 32 and 64 the last that lowered the loss of left-out rows, told by boosting that "
-        "counts all rows alike, on 10,000 rows at most. The choice is `max_leaf_nodes_`.",
+        'Most leaves of a tree, grown best gain first. "auto" is 4 with `folds=1` and as printed; else of 4, 8, 16, 32 '
+        "and 64 the last that lowered the loss of left-out rows, by more than its standard error where they are fewer "
+        "than 1,000, told by boosting that counts all rows alike, on 10,000 rows at most. The choice is "
+        "`max_leaf_nodes_`.",
         Slider("Leaves", 2, 64, 1),
     )
     subsample: float | str = param(
         "auto",
         SHARE.or_text("auto"),
-        'Share of its rows that a tree is grown on; "auto" is 0.5 of fewer than 1,000 rows, else 0.8.',
+        'Share of its rows that a tree is grown on; "auto" is 0.8, or 0.5 of fewer than 1,000 rows unless their '
+        "leaves were chosen with 0.8.",
     )
     column_sample: float | str = param(
         "auto",
         SHARE.or_text("auto"),
-        'Share of the columns that a tree may split by, three columns at least; "auto" is 0.4 of fewer than 1,000 '
-        "rows, else 0.7.",
+        'Share of the columns that a tree may split by, three columns at least; "auto" is 0.7 where `subsample` is '
+        "0.8, else 0.4.",
     )
     link: str = param(
         "flips", OneOf("flips", "sigmoid"), "A share eps(x) of the labels is drawn blindly; or (10), a bounded weight."

@@ -1,10 +1,12 @@
-"""How large trees of classes are, and what they see, by how many rows there are and what left-out rows say.
+"""How large trees of classes are, and what they see, by what left-out rows say.
 
-Four leaves on half of the rows are for few rows or noisy labels. From `MANY_ROWS` on a tree sees more, and its leaves
-are chosen:
+Four leaves on half of the rows and two fifths of the columns are for few rows and noisy labels; other trees see more:
 
-    1  boost with each of `LEAVES` in turn, all rows alike, until left-out rows like it no better
+    1  boost with each of the sizes in turn, all rows alike, until left-out rows like it no better
     2  take the last one that lowered their loss
+
+Sizes are `FEW`, then `MANY` with each of `LEAVES`. From `MANY_ROWS` rows on `FEW` is not tried. With fewer, a loss is
+lower where it is so by more than its standard error, row by row: what is left out tells less there.
 
 Reference: T. Hastie, R. Tibshirani, J. Friedman, "The Elements of Statistical Learning", 2009, sections 7.10 and 10.11.
 """
@@ -19,6 +21,7 @@ from numpy.typing import NDArray
 from hetcore.heteroscedastic.boosting import Rounds
 from hetcore.heteroscedastic.forest_ensemble import Sample
 from hetcore.heteroscedastic.objectives import Labels, Link
+from hetcore.numerics import standard_error
 from hetcore.trees import BinMapper
 
 __all__ = ["FEW", "MANY_ROWS", "sized"]
@@ -26,7 +29,7 @@ __all__ = ["FEW", "MANY_ROWS", "sized"]
 LEAVES = (4, 8, 16, 32, 64)
 MANY_ROWS = 1_000
 FEW = {"max_leaf_nodes": LEAVES[0], "subsample": 0.5, "column_sample": 0.4}
-MANY = {"max_leaf_nodes": LEAVES[0], "subsample": 0.8, "column_sample": 0.7}
+MANY = {"subsample": 0.8, "column_sample": 0.7}
 ENOUGH = 10_000  # rows, by which leaves are compared
 PATIENCE = 20  # rounds, where the fit itself has none
 
@@ -42,33 +45,35 @@ def sized(train: Sample, params: dict[str, Any], mapper: BinMapper) -> dict[str,
         Of the estimator.
     mapper : BinMapper
     """
-    many = train.weights.size >= MANY_ROWS
-    usual = MANY if many else FEW
-    sizes = params | {name: value for name, value in usual.items() if params[name] == "auto"}
+    few = train.weights.size < MANY_ROWS
+    each = [MANY | {"max_leaf_nodes": leaves} for leaves in LEAVES]
+    # of what is given there is one size
+    each = [params | {k: v for k, v in size.items() if params[k] == "auto"} for size in ([FEW, *each] if few else each)]
+    each = [size for k, size in enumerate(each) if size not in each[:k]]
     # nothing is left out by one member, nor as printed
-    if params["max_leaf_nodes"] == "auto" and many and params["folds"] > 1 and not params["as_printed"]:
-        few = _some(train, np.random.default_rng(params["random_state"]))
-        sizes["max_leaf_nodes"] = _best_leaves(few, sizes, mapper)
-    return sizes
+    if params["max_leaf_nodes"] == "auto" and params["folds"] > 1 and not params["as_printed"]:
+        return _best(_some(train, np.random.default_rng(params["random_state"])), each, mapper)
+    return each[0]
 
 
-def _best_leaves(train: Sample, params: dict[str, Any], mapper: BinMapper) -> int:
-    best, least = LEAVES[0], np.inf
-    for leaves in LEAVES:
-        loss = _left_out_loss(train, params | {"max_leaf_nodes": leaves}, mapper)
-        if loss >= least:
+def _best(train: Sample, each: list[dict[str, Any]], mapper: BinMapper) -> dict[str, Any]:
+    errors = 1.0 if train.weights.size < MANY_ROWS else 0.0  # standard errors
+    best, losses = each[0], _left_out_losses(train, each[0], mapper)
+    for further in each[1:]:
+        lower = losses - (now := _left_out_losses(train, further, mapper))
+        if lower.mean() <= errors * standard_error(lower):
             break
-        best, least = leaves, loss
+        best, losses = further, now
     return best
 
 
-def _left_out_loss(train: Sample, params: dict[str, Any], mapper: BinMapper) -> float:
-    """Return the least mean loss of rows left out, of boosting that counts all rows alike."""
+def _left_out_losses(train: Sample, params: dict[str, Any], mapper: BinMapper) -> NDArray[np.float64]:
+    """Return the loss of each row left out (n,) times its weight, by boosting that counts all rows alike."""
     state = Rounds(train, None, Link(), params | {"patience": params["patience"] or PATIENCE}, mapper)
     for _ in range(params["n_iterations"]):
         if state.round():
             break
-    return state.labels[0].loss
+    return train.weights * train.base.loss(state.finish().f)
 
 
 def _some(train: Sample, rng: np.random.Generator) -> Sample:

@@ -1,4 +1,4 @@
-"""Trees of classes are as large as left-out rows like them, from a thousand rows on."""
+"""Trees of classes are as large, and see as much, as left-out rows like them."""
 
 import numpy as np
 import pytest
@@ -39,11 +39,23 @@ def test_what_was_chosen_is_in_each_round_and_in_the_model_file(tmp_path):
     assert again.max_leaf_nodes_ == model.max_leaf_nodes_ and again.max_leaf_nodes == "auto"
 
 
-@pytest.mark.parametrize(("n", "given"), [(900, {}), (1200, {"folds": 1}), (1200, {"as_printed": True})])
-def test_few_rows_or_nothing_left_out_have_small_trees(n, given):
-    X, y = checkered(n)
+@pytest.mark.parametrize("given", [{"folds": 1}, {"as_printed": True}])
+def test_where_nothing_is_left_out_trees_are_small(given):
+    X, y = checkered(1200)
     model = hc.HGBMClassifier(n_iterations=2, random_state=0, **given).fit(X, y)
     assert model.max_leaf_nodes_ == 4
+
+
+@pytest.mark.parametrize(("flipped", "seen"), [(0.0, tree_size.MANY), (0.4, tree_size.FEW)])
+def test_trees_of_few_rows_see_more_only_where_left_out_rows_say_so_beyond_their_error(flipped, seen):
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(400, 8))
+    y = np.digitize(X[:, :6].sum(axis=1), [-2, 0, 2])
+    other = rng.random(400) < flipped
+    y[other] = rng.integers(0, 4, other.sum())
+    auto = hc.HGBMClassifier(random_state=0).fit(X, y)
+    same = hc.HGBMClassifier(random_state=0, **{"max_leaf_nodes": 4} | seen).fit(X, y)
+    np.testing.assert_array_equal(auto.predict_proba(X), same.predict_proba(X))
 
 
 def test_what_one_column_tells_with_noise_has_small_trees():
@@ -57,8 +69,8 @@ def test_leaves_are_compared_on_some_rows_of_every_class(monkeypatch):
     X, y = checkered(2000)
     y[7] = 2  # of a class of one row
     seen = []
-    whole = tree_size._left_out_loss
-    monkeypatch.setattr(tree_size, "_left_out_loss", lambda few, *rest: seen.append(few) or whole(few, *rest))
+    whole = tree_size._left_out_losses
+    monkeypatch.setattr(tree_size, "_left_out_losses", lambda few, *rest: seen.append(few) or whole(few, *rest))
     hc.HGBMClassifier(**FEW).fit(X, y)
     assert {each.weights.size for each in seen} <= {300, 301}
     assert all(set(each.base.codes.tolist()) == {0, 1, 2} for each in seen)

@@ -12,7 +12,7 @@ import hetcore as hc
 from hetcore.data import HetData
 from hetcore.factorization.choice import FIXED
 from hetcore.factorization.estimator import MOST
-from hetcore.heteroscedastic.tree_size import FEW, MANY_ROWS
+from hetcore.heteroscedastic.tree_size import FEW
 from hetcore.parameters import Parameter
 from studio import session
 from studio.jobs.job import Setting
@@ -181,7 +181,7 @@ def _tree_sizes(method: Any, kind: str) -> dict[str, Any]:
     with st.container():
         if "auto" in (each.default for each in names.values()):
             key = held(f"noise_leaves_{kind}auto", True, label=SIZED)
-            if st.toggle(SIZED, key=key, help=f"Small trees of few columns below {MANY_ROWS:,} rows."):
+            if st.toggle(SIZED, key=key, help="By the loss of rows that are left out."):
                 return dict.fromkeys(names, "auto")
         leaves = _from(method.max_leaf_nodes, f"noise_leaves_{kind}", start["max_leaf_nodes"])
         share = slider(
