@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import ctypes
+import os
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from importlib import import_module
 from typing import Any, NamedTuple
@@ -17,6 +20,9 @@ from hetcore.consensus.table_views import TableView
 __all__ = ["LearnerSource", "Step", "WorkerActor", "held_by", "size_of", "versions"]
 
 SAME = ("hetcore", "polars")  # packages whose version decides over bits
+NANNYS = "65536"  # MALLOC_TRIM_THRESHOLD_ that Dask starts workers with
+LARGEST_KEPT = 32 << 20  # bytes of an array whose memory is kept: the most that glibc allows, and its own choice
+M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3  # of malloc.h
 
 
 class LearnerSource(NamedTuple):
@@ -47,6 +53,7 @@ class WorkerActor:
     def __init__(self) -> None:
         self._learners: dict[int, Any] = {}
         self._blas = ThreadpoolController()
+        _keep_freed_memory()
 
     def take(self, sources: Mapping[int, LearnerSource], common: Any, steps: Sequence[Step]) -> None:
         """Load sources, and repeat the steps that they had taken elsewhere."""
@@ -74,6 +81,20 @@ class WorkerActor:
                 sums.add((number, number + 1), self._learners[number].weighted(weights[number]))
             found[span] = sums.total
         return found
+
+
+def _keep_freed_memory() -> None:
+    """Have a worker keep what an array leaves behind for the next one, as any other process does.
+
+    As Dask starts workers each array of 128 KiB or more has fresh pages, which take as long as what it is made for.
+    """
+    # another number is the user's own choice; other systems have other memory
+    if os.environ.get("MALLOC_TRIM_THRESHOLD_") != NANNYS or sys.platform != "linux":
+        return
+    mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
+    if mallopt is not None:
+        mallopt(M_MMAP_THRESHOLD, LARGEST_KEPT)
+        mallopt(M_TRIM_THRESHOLD, 2 * LARGEST_KEPT)
 
 
 def versions() -> dict[str, str]:

@@ -148,6 +148,21 @@ def test_workers_forget_the_sources_of_a_fit_that_ended_or_failed(client):
         assert time.monotonic() < deadline
 
 
+def _fresh_pages(dask_worker):
+    resource = pytest.importorskip("resource", reason="not on this system")
+    worker_actor.WorkerActor()
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+    for _ in range(100):
+        np.ones(1 << 18)
+    return resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
+
+
+@pytest.mark.slow
+def test_a_workers_arrays_are_not_in_fresh_pages_each(client):
+    # 512 of 4 KiB for each of a hundred arrays of 2 MiB
+    assert max(client.run(_fresh_pages).values()) < 10_000
+
+
 # ---- losses ----------------------------------------------------------------------------------------------------------
 
 
