@@ -73,8 +73,11 @@ class Along:
 
 def _counted(f: NDArray, h: NDArray, targets: NDArray, weights: NDArray) -> tuple[NDArray, ...]:
     """Return f, h, targets and weights of the terms that count, (t,) each."""
-    counted = np.nonzero(weights)
-    return f[counted[1]], h[counted[1]], targets[counted], weights[counted]
+    # term by term: places in two dimensions take eight times as long
+    counted = [np.flatnonzero(each != 0) for each in weights]
+    records = np.concatenate(counted)
+    own = (np.concatenate([each.take(some) for each, some in zip(of, counted)]) for of in (targets, weights))
+    return f.take(records), h.take(records), *own
 
 
 def line_search(
