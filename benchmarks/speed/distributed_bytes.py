@@ -42,8 +42,8 @@ class Task(NamedTuple):
 
     @property
     def sent(self) -> float:
-        """E to every worker for the step and for what tables say alone, and who is left out."""
-        return float(self.workers * self.n * (16 * self.K + 1))
+        """E to every worker for what tables say alone and for the next step, and who is left out."""
+        return float(self.workers * self.n * (8 * self.K + 1))
 
     @property
     def subtrees(self) -> int:

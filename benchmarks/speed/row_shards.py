@@ -53,8 +53,8 @@ class Task(NamedTuple):
 
     @property
     def sent(self) -> float:
-        """E of each range for the step and for what tables say alone, and who is left out."""
-        return self.n * (16.0 * self.K + 1.0)
+        """E of each range for what tables say alone and for the next step, and who is left out."""
+        return self.n * (8.0 * self.K + 1.0)
 
     @property
     def histograms(self) -> float:

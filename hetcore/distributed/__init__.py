@@ -18,7 +18,7 @@ on the workers by ranges of instances, and histograms travel (`hetcore.distribut
 | travels, for n instances and K outputs | as printed | the default |
 |---|---|---|
 | to each worker, once | its sources; labels, links | its views; labels |
-| to each worker, a round | E twice: 16 n K bytes | with lambda0 what the consensus says of pulled rows |
+| to each worker, a round | E, 8 n K bytes | with lambda0 what the consensus says of pulled rows |
 | back, a round | of each subtree of the sum that it has, 8 n K bytes; trees | the scores of views that got better |
 
 As printed each source's f_i stays with its worker, which takes the gradient, grows the tree, searches the step and adds

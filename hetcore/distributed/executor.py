@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from hetcore.consensus.executor import Executor, SourceState
 from hetcore.consensus.partial_sums import PartialSums, Span, spans_of
-from hetcore.consensus.printed.source_learners import Alone, Kept, Stepped, TableLearner
+from hetcore.consensus.printed.source_learners import Alone, Cached, Kept, Stepped, TableLearner
 from hetcore.consensus.table_columns import TableEncoding
 from hetcore.consensus.table_views import TableFitter
 from hetcore.consensus.view_learners import Advanced, ViewLearner, ViewState
@@ -53,6 +53,7 @@ class DaskExecutor(Executor):
         self._workers = WorkerPool(client)
         self._sources: list[LearnerSource] = []
         self._common: Any = None
+        self._cached: NDArray | None = None  # E that all tables have cached
         self._rounds: list[Step] = []
         self._taken = Step("", (), {})  # by some of the sources, and the others are on their way
         self._where: dict[int, Worker] = {}
@@ -67,7 +68,10 @@ class DaskExecutor(Executor):
 
     def step(self, tables: Sequence[SourceState], shared: tuple, weights: Sequence[NDArray]) -> list[Stepped]:
         """Take a step of each table; where one is loaded again, it is made from its trees."""
-        return self._all(TableLearner.step, tables, shared, [(each,) for each in weights], moves=True)
+        shared = self._unless_cached(shared[0]), *shared[1:]
+        done = self._all(TableLearner.step, tables, shared, [(each,) for each in weights], moves=True)
+        self._cached, self._rounds = None, []
+        return done
 
     def weighted_sum(self, tables: Sequence[SourceState], weights: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return sum_i w_i f_i (n, K): each worker adds up the subtrees that it has."""
@@ -94,7 +98,20 @@ class DaskExecutor(Executor):
 
     def alone(self, tables: Sequence[SourceState], consensus: NDArray[np.float64]) -> list[Alone]:
         """Return what each table says alone, beside E (n, K)."""
-        return self._all(TableLearner.alone_beside, tables, (consensus,))
+        return self._alone_beside(TableLearner.alone_beside, tables, consensus, [(consensus,)] * len(tables))
+
+    def _alone_beside(
+        self, method: Callable[..., Any], states: Sequence[State], consensus: NDArray, own: Sequence[tuple]
+    ) -> list[Any]:
+        """Return what learners say beside each one's part of E, which they cache for the next step."""
+        found = self._all(method, states, (), own)
+        # one that is loaded again is told again
+        self._cached, self._rounds = consensus, [Step(method.__name__, (), _by_number(states, own))]
+        return found
+
+    def _unless_cached(self, consensus: NDArray | None) -> NDArray | Cached | None:
+        """Return E, or in its place that tables have it cached."""
+        return Cached() if consensus is not None and consensus is self._cached else consensus
 
     def encodings(self, tables: Sequence[SourceState]) -> list[TableEncoding]:
         """Return what the columns of each table need, which its worker learns."""

@@ -5,10 +5,11 @@ A shard has the records of a range of instances, their bins, their f_i and their
 | for | to each shard | from each shard |
 |---|---|---|
 | thresholds, once | which of its records are in the sample | their encoded values, 4 bytes a cell |
-| line 5 | the part of E, who is left out | the largest z; the sum of sizes of z; how many |
+| line 5 | who is left out; of the first round the part of E | the largest z; the sum of sizes of z; how many |
 | line 6 | each level's splits | histograms of the smaller children, 8 bytes a bin; sums by leaf |
 | line 7 | a step | two sums a block of instances |
 | (4.10) | | sums a block |
+| what tables say alone | the part of E, for the next line 5 too | four sums a block |
 | graphs, if there are some | E~_i | f_i |
 
 Each sum over records is of blocks of instances, of which a shard has whole ones, so that it has the bits that it has in
@@ -27,6 +28,7 @@ from hetcore.consensus.partial_sums import tree_sum
 from hetcore.consensus.printed.line_search import Along, search
 from hetcore.consensus.printed.source_learners import (
     SMALLEST,
+    Cached,
     Kept,
     PrintedTask,
     Stepped,
@@ -120,8 +122,8 @@ class Shard(TableRecords):
         """Answer a question of `ShardedTable.advance`."""
         return getattr(self, method)(*args)
 
-    def begin(self, consensus: NDArray | None, left_out: NDArray[np.bool_], near: Sequence[tuple] | None) -> None:
-        """Take the range's part of E (r, K) or None, of who is left out (r,), and by output E~_i, if there is one."""
+    def begin(self, consensus: NDArray | Cached | None, left_out: NDArray[np.bool_], near: Sequence | None) -> None:
+        """Take the range's part of E, of who is left out (r,), and by output E~_i, if there is one."""
         self._consensus, self._left_out, self._near = consensus, left_out, near
 
     def neighbours_say(self, k: int, graph_weights: NDArray | None) -> tuple[NDArray, NDArray]:
@@ -222,7 +224,7 @@ class ShardedTable(TableRecords):
 
         Parameters
         ----------
-        parts : sequence of (array or None, array)
+        parts : sequence of (array, Cached or None, array)
             Of each range of instances, E and who is left out.
         graph_weights : (q, K) float64
         left_out : (n,) bool

@@ -66,7 +66,9 @@ class ShardedExecutor(DaskExecutor):
         """Take a step of each table."""
         self._cut()
         consensus, graph_weights, left_out = shared
-        parts = [(None if consensus is None else consensus[a:b], left_out[a:b]) for a, b in self._ranges]
+        asked = self._unless_cached(consensus)
+        own = [asked[a:b] if isinstance(asked, np.ndarray) else asked for a, b in self._ranges]
+        parts = [(each, left_out[a:b]) for each, (a, b) in zip(own, self._ranges)]
         steps = [
             self._tables[table.number].advance(parts, graph_weights, left_out, each)
             for table, each in zip(tables, weights)
@@ -82,7 +84,7 @@ class ShardedExecutor(DaskExecutor):
                     done[place] = ended.value
                     del asked[place]
         # the trees are the model's from now on, and a shard that is lost is made again from them
-        self._rounds.clear()
+        self._cached, self._rounds = None, []
         return [done[place] for place in range(len(steps))]
 
     def _asked(self, questions: Sequence[tuple]) -> list[list[Any]]:
@@ -105,7 +107,7 @@ class ShardedExecutor(DaskExecutor):
         self._cut()
         parts = [(consensus[a:b],) for a, b in self._ranges]
         states = [state for table in tables for state in self._shards(table.number)]
-        found = self._all(Shard.alone_sums, states, (), parts * len(tables))
+        found = self._alone_beside(Shard.alone_sums, states, consensus, parts * len(tables))
         own = [found[i : i + len(parts)] for i in range(0, len(found), len(parts))]
         return [self._tables[table.number].alone(np.concatenate(each)) for table, each in zip(tables, own)]
 

@@ -42,6 +42,10 @@ def test_actors_in_one_process_have_the_bits_of_none(task, names):
     workers = Workers(names)
     fit_on(workers, there, data)
     assert same(here.fit(data), there)
+    first, second, *_ = there.history_["bytes:sent"].to_list()
+    # E travels once a round; in the first one also that of before the fit, the sum for which each table has a weight
+    p, K = there.model_.weights.shape
+    assert first - second == len(names) * 8 * data.n * K + 8 * p * K
     # neighbours lie together: nobody sends a sum for each of its sources
     held = -(-len(data.sources) // len(names))
     assert held == 2 or max(workers.spans) < held

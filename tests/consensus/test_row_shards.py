@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+from itertools import product
 from types import SimpleNamespace
 
 import numpy as np
@@ -72,6 +73,15 @@ def test_thresholds_are_of_the_rows_that_one_process_draws(monkeypatch):
     assert same(here.fit(data), there)
 
 
+def test_the_consensus_travels_once_a_round():
+    data, _ = planted("regression", n_graphs=0)
+    there = made(**PRINTED | {"max_depth": 1})
+    fit_sharded(Workers("ab"), there, data, 32)
+    first, second, *_ = there.history_["bytes:sent"].to_list()
+    # more is asked of the first: E of before the fit, the sum for which each of 4 ranges' tables has a weight
+    assert first - second == 8 * data.n + 8 * 4 * len(data.sources)
+
+
 TEMPERED = {"relative_lambda": True, "left_out_weights": True, "weights": "learned", "pull": "all"}
 
 
@@ -111,8 +121,11 @@ def test_tables_by_path_are_read_by_their_shards_alone(tmp_path, order, monkeypa
     assert order is not np.arange or max(heights) < 0.6
 
 
-@pytest.mark.parametrize("nth", [1, 9])
-@pytest.mark.parametrize("what", ["take", "sampled", "do", "add_up", "alone_sums"])
+# the 54th question is in the second round, before which E was told
+LOSSES = [*product(["take", "sampled", "add_up", "alone_sums"], [1, 9]), ("do", 1), ("do", 54)]
+
+
+@pytest.mark.parametrize("what, nth", LOSSES)
 def test_a_loss_at_any_step_is_survived(what, nth):
     data, _ = planted("regression", n=40)
     params = PRINTED | {"n_iterations": 3}

@@ -37,8 +37,8 @@ from hetcore.targets import Scale
 from hetcore.trees import Tree, TreeParams, grow
 
 __all__ = [
-    "MAX_BINS", "SMALLEST", "Alone", "Kept", "PrintedTask", "Stepped", "TableContent", "TableLearner", "TableRecords",
-    "with_leaf_means",
+    "MAX_BINS", "SMALLEST", "Alone", "Cached", "Kept", "PrintedTask", "Stepped", "TableContent", "TableLearner",
+    "TableRecords", "with_leaf_means",
 ]  # fmt: skip
 
 MAX_BINS = 64
@@ -129,6 +129,10 @@ class Alone(NamedTuple):
     count: int
 
 
+class Cached(NamedTuple):
+    """In place of E: the one beside which a table was asked last what it says alone, and which it has kept."""
+
+
 class Kept(NamedTuple):
     """What turns new rows of a table into what its trees split by."""
 
@@ -177,10 +181,11 @@ class TableRecords:
                 f += scale * tree.predict(binned)[:, 0]
 
     def terms(
-        self, k: int, consensus: NDArray | None, graph_weights: NDArray, left_out: NDArray
+        self, k: int, consensus: NDArray | Cached | None, graph_weights: NDArray, left_out: NDArray
     ) -> tuple[NDArray, NDArray]:
         """Return targets (3, m) and their weights (3, m) in the objective: y, E and E~_i (4.4)."""
         rows, params = self.rows, self.task.params
+        consensus = self._cached if isinstance(consensus, Cached) else consensus
         near, has = self.neighbours_say(k, graph_weights)
         mean = np.zeros(rows.size) if consensus is None else consensus[rows, k]
         targets = np.stack([self.task.sign[rows, k], mean, near[rows]])
@@ -279,6 +284,8 @@ class TableRecords:
 
         Wrong classes, or squares over those of a unit; their number; the unit; the distances to the ensemble.
         """
+        # a cluster's next step is beside the same E, which need not travel again
+        self._cached = consensus
         scale, found = self.task.scale, np.zeros((len(self.blocks), 4))
         for sums, block in zip(found, self.blocks):
             rows, own = self.rows[block], widened(self.f[block], self.task.scale)
@@ -328,7 +335,7 @@ class TableLearner(TableRecords):
 
     def step(
         self,
-        consensus: NDArray[np.float64] | None,
+        consensus: NDArray[np.float64] | Cached | None,
         graph_weights: NDArray[np.float64],
         left_out: NDArray[np.bool_],
         weights: NDArray[np.float64],
@@ -337,7 +344,7 @@ class TableLearner(TableRecords):
 
         Parameters
         ----------
-        consensus : (n, K) float64 or None
+        consensus : (n, K) float64, Cached or None
             E; None where nothing is pulled to it.
         graph_weights : (q, K) float64
         left_out : (n,) bool
