@@ -194,7 +194,8 @@ class TableRecords:
         if params["relative_lambda"]:
             counts = self._counts(weights)
             weights *= np.where(counts > 0, counts[0] / np.maximum(counts, 1.0), 0.0)
-        return targets, weights * np.array([[1.0], [params["lambda0"]], [params["lambda1"]]])
+        weights *= np.array([[1.0], [params["lambda0"]], [params["lambda1"]]])
+        return targets, weights
 
     def of_terms(self, left_out: NDArray[np.bool_], has: NDArray[np.bool_]) -> NDArray[np.bool_]:
         """Return which records each of the three terms has, (3, m)."""
@@ -222,7 +223,13 @@ class TableRecords:
         """Line 5: return -z (m,)."""
         # displayed without 2 w_i before lambda1: 2 is left out of all, the loss being half the square
         before = np.array([[w], [w], [w if self.task.scale.is_classifier else 0.5]])  # displays below (4.5)
-        return (before * weights * self.loss.gradient(self.f[:, k], targets)).sum(axis=0)
+        found = np.empty(len(self.f))
+        # some records at a time: what is made on the way stays small, and near the processor
+        for first in range(0, len(found), self.task.block):
+            some = slice(first, first + self.task.block)
+            slopes = before * weights[:, some] * self.loss.gradient(self.f[some, k], targets[:, some])
+            found[some] = slopes.sum(axis=0)
+        return found
 
     def leaf_sums(
         self, leaf: NDArray[np.int32], gradients: NDArray, some: NDArray[np.bool_], n_nodes: int
