@@ -13,6 +13,8 @@ __all__ = ["LEVELS", "achieved", "columns"]
 LEVELS = tuple(round(0.05 * k, 2) for k in range(1, 20)) + (0.99,)
 """Nominal coverages that intervals are tried at."""
 MOST_ROWS = 5000
+BAND = 0.9
+"""Coverage of the band that is drawn."""
 
 
 def columns(model: Any, arrays: Arrays) -> dict[str, Any]:
@@ -28,7 +30,8 @@ def columns(model: Any, arrays: Arrays) -> dict[str, Any]:
     Returns
     -------
     dict of str to (m,) list
-        "weight": how much a row counted in training, None elsewhere; "deviation": the share of labels drawn blindly.
+        "weight": how much a row counted in training, None elsewhere; "low" and "high": the ends of the 90% interval;
+        "deviation": the share of labels drawn blindly.
     """
     found: dict[str, Any] = {}
     weights = getattr(model, "instance_weights_", None)
@@ -38,6 +41,8 @@ def columns(model: Any, arrays: Arrays) -> dict[str, Any]:
         placed = np.full(len(trained), np.nan)
         placed[trained] = weights
         found["weight"] = [None if np.isnan(weight) else float(weight) for weight in placed]
+    if hasattr(model, "predict_interval"):
+        found |= {end: values.tolist() for end, values in zip(("low", "high"), model.predict_interval(arrays.X, BAND))}
     if hasattr(model, "predict_deviation"):
         found["deviation"] = np.asarray(model.predict_deviation(arrays.X), float).tolist()
     return found

@@ -54,24 +54,23 @@ def _running(x: NDArray, *values: NDArray) -> tuple[NDArray, ...]:
 
 
 def band(
-    x: ArrayLike, truth: ArrayLike, prediction: ArrayLike, spread: ArrayLike, titles: tuple[str, str], place: int = 0
+    x: ArrayLike, truth: ArrayLike, prediction: ArrayLike, half: ArrayLike, titles: tuple[str, str], place: int = 0
 ) -> Figure:
     """Draw labels, and the prediction with its 90% band as running medians along x.
 
     Parameters
     ----------
-    x, truth, prediction, spread : (n,) array-like of float
-        Where a row stands, its label, what is predicted, and the standard deviation of that.
+    x, truth, prediction, half : (n,) array-like of float
+        Where a row stands, its label, what is predicted, and half the width of its 90% interval.
     titles : (str, str)
         Of x and of the label.
     place : int, default=0
         Of the colour.
     """
-    x, truth, prediction, spread = (np.asarray(each, float) for each in (x, truth, prediction, spread))
+    x, truth, prediction, half = (np.asarray(each, float) for each in (x, truth, prediction, half))
     colour = style(place)["colour"]
-    # 1.645 standard deviations on either side hold 90% of a normal.
-    inside = np.abs(truth - prediction) <= 1.645 * spread
-    at, middle, low, high = _running(x, prediction, prediction - 1.645 * spread, prediction + 1.645 * spread)
+    inside = np.abs(truth - prediction) <= half
+    at, middle, low, high = _running(x, prediction, prediction - half, prediction + half)
     traces = [
         *_ribbon(at, low, high, "90% band", colour),
         _dots(x[inside], truth[inside], "inside", GREY),
@@ -81,10 +80,10 @@ def band(
     return {"data": traces, "layout": _layout(*titles, hovermode="closest")}
 
 
-def residuals(x: ArrayLike, residual: ArrayLike, spread: ArrayLike, titles: tuple[str, str], place: int = 0) -> Figure:
+def residuals(x: ArrayLike, residual: ArrayLike, half: ArrayLike, titles: tuple[str, str], place: int = 0) -> Figure:
     """Draw residuals within the band of what was expected of them; arguments as of `band`."""
     residual = np.asarray(residual, float)
-    figure = band(x, residual, np.zeros_like(residual), spread=spread, titles=titles, place=place)
+    figure = band(x, residual, np.zeros_like(residual), half, titles=titles, place=place)
     figure["data"] = [trace for trace in figure["data"] if trace.get("name") != "prediction"]
     return figure
 

@@ -186,6 +186,22 @@ def test_only_quantities_that_a_sensor_has_are_offered_of_it():
     assert "1 of 2 readings known" in words(page)
 
 
+def distrusted(rows):
+    from studio.views.noise import rows as noise_rows
+    from studio.views.noise import widgets_table
+
+    widgets_table._distrusted(rows, noise_rows.pl.DataFrame({"id": ["a"], "was": [0.0]}), numbers=True)
+
+
+def test_rows_that_counted_the_same_are_not_listed_as_distrusted():
+    facts = {"label": [1.0, 2.0, None], "prediction": [1.0] * 3, "std": [1.0] * 3}
+    rows = pl.DataFrame({"id": ["a", "b", "c"], "weight": [1.0, 1.0, None]} | facts)
+    page = AppTest.from_function(distrusted, args=(rows,)).run()
+    assert "All rows counted the same" in words(page) and not page.dataframe
+    page.segmented_control(key="by").set_value("surprise").run()
+    assert not page.exception and page.dataframe[0].value["surprise"].to_list() == [1.0, 0.0]
+
+
 def test_a_mode_that_the_data_have_not_is_in_the_address_too():
     page = opened("planted_flips")
     page.segmented_control(key="mode").set_value("Matrix").run()

@@ -11,11 +11,12 @@ from hetcore.figures import noise as figures
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=3000)
 SPREAD = np.exp(0.5 * X)
+HALF = 1.645 * SPREAD
 Y = SPREAD * RNG.normal(size=3000)
 TITLES = ("x", "y")
 ALL = {
-    "band": lambda: figures.band(X, Y, 0 * Y, SPREAD, TITLES),
-    "residuals": lambda: figures.residuals(X, Y, SPREAD, TITLES, 1),
+    "band": lambda: figures.band(X, Y, 0 * Y, HALF, TITLES),
+    "residuals": lambda: figures.residuals(X, Y, HALF, TITLES, 1),
     "cloud": lambda: figures.cloud(np.abs(Y), {"a": SPREAD, "b": 1 + 0 * SPREAD}, TITLES),
     "deviations": lambda: figures.deviations(SPREAD, Y, TITLES),
     "shares": lambda: figures.deviations(np.abs(X), X > 0, TITLES, squares=False),
@@ -39,11 +40,11 @@ def test_a_figure_is_one_that_plotly_draws_and_is_thinned(name):
 
 
 def test_a_band_holds_the_share_of_labels_that_are_drawn_inside():
-    named = {trace["name"]: trace for trace in figures.band(X, Y, 0 * Y, SPREAD, TITLES)["data"] if "name" in trace}
-    inside = np.abs(Y) <= 1.645 * SPREAD
+    named = {trace["name"]: trace for trace in figures.band(X, Y, 0 * Y, HALF, TITLES)["data"] if "name" in trace}
+    inside = np.abs(Y) <= HALF
     assert inside.mean() == pytest.approx(0.9, abs=0.02)
     assert len(named["outside"]["x"]) == (~inside).sum() and len(named["inside"]["x"]) == figures.MOST_DOTS
-    low, high = figures.band(X, Y, 0 * Y, SPREAD, TITLES)["data"][:2]
+    low, high = figures.band(X, Y, 0 * Y, HALF, TITLES)["data"][:2]
     assert np.all(low["y"] < high["y"]) and np.all(np.diff(high["y"]) > 0)  # the spread grows with x
 
 

@@ -138,8 +138,18 @@ def test_a_run_tells_weights_and_intervals():
     assert frame.filter(pl.col("label").is_null())["weight"].count() == 0
     nominal, achieved = result.value["nominal"], result.value["achieved"]
     assert achieved == sorted(achieved) and np.abs(np.subtract(nominal, achieved)).max() < 0.12
+    # the band that is drawn is the model's own interval, and holds what the calibration says of it
+    held = noise_rows.with_residuals(frame, numbers=True).filter("held")
+    assert (held["residual"].abs() <= held["half"]).mean() == pytest.approx(achieved[nominal.index(0.9)])
+    sigmas = (held["half"] / held["std"]).to_numpy()
+    assert np.ptp(sigmas) < 1e-9 and abs(sigmas[0] - 1.645) > 0.01
     arrays = forms.arrays(scenarios.Scenario(data), setting.form)
     assert uncertainty.achieved(hc.HGBMClassifier(), arrays) is None
+
+
+def test_a_band_without_ends_is_of_a_normal():
+    frame = pl.DataFrame({"id": ["a"], "label": [1.0], "prediction": [0.0], "std": [2.0]})
+    assert noise_rows.with_residuals(frame, numbers=True)["half"].to_list() == [3.29]
 
 
 def test_blind_draws_are_taken_out_of_probabilities():
@@ -418,6 +428,15 @@ def test_what_the_weights_bought_is_reported_with_its_standard_error():
     ]
     assert "errs on 100.0%, HGBM with its weights on 25.0%" in noise_rows.bought(*classes, False, names)
     assert noise_rows.bought(classes[0], classes[0], False, names).endswith("may still tell which labels to doubt.")
+
+
+def test_where_all_rows_counted_the_same_no_weight_bought_anything():
+    errors, names = np.random.default_rng(0).normal(size=200), ("HGBM", "GBM")
+    alike, apart = _held(0.5 * errors, weight=1.0), _held(0.5 * errors, weight=np.abs(errors))
+    assert noise_rows.trusts_alike(alike) and not noise_rows.trusts_alike(apart)
+    found = noise_rows.bought(alike, _held(errors), True, names)
+    assert "HGBM, which trusts all rows alike, 0.4" in found and found.endswith(": 50.0% less error.")
+    assert "the weights bought 50.0% less" in noise_rows.bought(apart, _held(errors), True, names)
 
 
 def test_how_many_flipped_labels_were_caught_stands_beside_what_chance_gives():

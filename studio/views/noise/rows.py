@@ -17,7 +17,7 @@ from studio.views.common.paired import paired
 
 __all__ = [
     "bought", "by_code", "caught", "distrusted", "guessed_time", "hits", "with_residuals", "rank_correlation",
-    "reliability", "scored_codes", "sensor", "corrupted", "telling", "time_order",
+    "reliability", "scored_codes", "sensor", "corrupted", "telling", "time_order", "trusts_alike",
 ]  # fmt: skip
 
 BINS = np.linspace(0.0, 1.0, 11)
@@ -61,12 +61,21 @@ def corrupted(
 
 
 def with_residuals(predictions: pl.DataFrame, numbers: bool) -> pl.DataFrame:
-    """Return the rows with a label, with "truth" (held out, or as trained on), "held" and, of numbers, "residual"."""
+    """Return the rows with a label, with "truth" (held out, or as trained on) and "held".
+
+    Of numbers also with "residual" and, where the model tells a spread, "half": half the width of its 90% interval.
+    """
     # The held-out label first: it is the truth, whatever was trained on.
     held = pl.col("held_out") if "held_out" in predictions.columns else pl.lit(None)
     frame = predictions.with_columns(truth=pl.coalesce(held, "label"), held=held.is_not_null())
     frame = frame.filter(pl.col("truth").is_not_null())
-    return frame.with_columns(residual=pl.col("truth") - pl.col("prediction")) if numbers else frame
+    if not numbers:
+        return frame
+    frame = frame.with_columns(residual=pl.col("truth") - pl.col("prediction"))
+    if "high" in frame.columns:
+        return frame.with_columns(half=(pl.col("high") - pl.col("low")) / 2)
+    # Where no ends are kept: 1.645 standard deviations on either side hold 90% of a normal.
+    return frame.with_columns(half=1.645 * pl.col("std")) if "std" in frame.columns else frame
 
 
 def distrusted(predictions: pl.DataFrame, wrong: pl.DataFrame, by: str = "weight") -> pl.DataFrame:
@@ -93,6 +102,11 @@ def distrusted(predictions: pl.DataFrame, wrong: pl.DataFrame, by: str = "weight
     order = ["id", "weight", "label", "prediction", "surprise", "was", "corrupted"]
     kept = rows.select([column for column in order if column in rows.columns])
     return kept.sort(by, descending=by == "surprise", nulls_last=True)
+
+
+def trusts_alike(predictions: pl.DataFrame) -> bool:
+    """Tell whether all rows that were trained on have the same weight, so that none is distrusted by it."""
+    return "weight" in predictions.columns and predictions["weight"].n_unique() - predictions["weight"].has_nulls() == 1
 
 
 def hits(ranked: pl.DataFrame) -> tuple[int, int]:
@@ -134,24 +148,28 @@ def bought(learned: pl.DataFrame, plain: pl.DataFrame, numbers: bool, names: tup
         words = [f"errs on {sizes[1]:.1%}", f"on {sizes[0]:.1%}"]
     less = paired(*costs).less
     text = f"On {both.height:,} rows held out, {names[1]}, the mean model alone, {words[0]}, "
-    text += f"{names[0]} with its weights {words[1]}: "
+    alike = trusts_alike(learned)
+    text += f"{names[0]}{', which trusts all rows alike,' if alike else ' with its weights'} {words[1]}: "
     if less is not None:
         way = "less" if less else "more"
-        text += f"the weights bought {abs(sizes[0] / max(sizes[1], 1e-300) - 1.0):.1%} {way} error."
-    elif numbers:
+        bought = "" if alike else "the weights bought "
+        text += f"{bought}{abs(sizes[0] / max(sizes[1], 1e-300) - 1.0):.1%} {way} error."
+    elif numbers or alike:
         text += "no difference beyond two standard errors."
     else:
         text += "no difference beyond two standard errors. The weights may still tell which labels to doubt."
-    return text + _band_bought(both, even=less is None)
+    return text + _band_bought(both, "deviation" if alike else "weights", even=less is None)
 
 
-def _band_bought(both: pl.DataFrame, even: bool) -> str:
-    """Return in words what the weights brought to the band, where both models have one; else nothing.
+def _band_bought(both: pl.DataFrame, what: str, even: bool) -> str:
+    """Return in words what was brought to the band, where both models have one; else nothing.
 
     Parameters
     ----------
     both : DataFrame
         Held-out rows of both models.
+    what : str
+        What brought it.
     even : bool
         Whether no difference of the means is seen.
     """
@@ -167,7 +185,7 @@ def _band_bought(both: pl.DataFrame, even: bool) -> str:
         return " Of the band nothing beyond two standard errors is seen either way."
     way = "below" if found.less else "above"
     # Only a band that is seen to be better was bought.
-    text = " What the weights bought is the band, not the mean." if found.less and even else ""
+    text = f" What the {what} bought is the band, not the mean." if found.less and even else ""
     gap = f"{number(abs(found.difference))} a row {way} that of a band of one width for all."
     return f"{text} By its band the labels have a negative log-likelihood of {gap}"
 

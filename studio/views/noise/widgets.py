@@ -163,7 +163,7 @@ def _verdict(about: noise.Mode, good: float, plain: float, metric: str, rows: st
 def _caught(mode: str, current: Any, live: Any, result: Any) -> str:
     """Say how many of the rows that are trusted least were corrupted, if classes were."""
     wrong = corrupted_rows(current.data, live.settings[noise.MODES[mode].learned], current.example)
-    if current.data.target_kind != "classification" or not wrong.height:
+    if current.data.target_kind != "classification" or not wrong.height or noise_rows.trusts_alike(result.predictions):
         return ""
     return f" {noise_rows.caught(noise_rows.distrusted(result.predictions, wrong))}."
 

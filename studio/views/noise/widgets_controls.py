@@ -34,7 +34,8 @@ INVITATIONS = {
 SYMBOLS = {
     "Table": "**f** predicts the label, **σ** (of classes **ε**: the share of labels drawn blindly) how far labels "
     "stray there; both are boosted trees. A row **weighs** less where labels stray. **Surprise** is |label − "
-    "prediction| / σ. The **90% band** is f ± 1.645 σ. **Coverage** is the share of held-out labels in an interval.",
+    "prediction| / σ. The **90% band** is f ± as many σ as held 90% of left-out rows; as printed, ± 1.645 σ. "
+    "**Coverage** is the share of held-out labels in an interval.",
     "Matrix": "A rating is **μ + bᵢ + cⱼ + UᵢVⱼ** with noise of variance **σᵢⱼ² = PᵢQⱼ + Δ**, P and Q never negative. "
     "MF is the same with σ = 1. **Deviation** is the mean σ of a user's or an item's ratings.",
     "Tensor": "A reading is **μ + biases + Σ U V W** over three codes, with noise of variance **σ² = Σ P Q R + Δ**. "

@@ -24,6 +24,7 @@ from studio.views.noise.widgets_curve import measured
 __all__ = ["tabs"]
 
 MOST_ROWS = 300
+ALIKE = "All rows counted the same in training: none is distrusted."
 
 
 def tabs(
@@ -60,7 +61,10 @@ def _glance(
     st.markdown(noise_rows.bought(frames[about.learned], frames[about.plain], numbers, (about.learned, about.plain)))
     if numbers:
         _bands(data, about, frames)
-    else:
+    if noise_rows.trusts_alike(ranked):
+        st.caption(ALIKE)
+        return
+    if not numbers:
         _weights(ranked)
         if known:
             st.caption("Flipped is every label that differs from the true one, which this example knows.")
@@ -81,11 +85,11 @@ def _bands(data: HetData, about: noise.Mode, frames: Mapping[str, pl.DataFrame])
         rows = rows.filter("held") if rows["held"].any() else rows
         x = rows["prediction"] if along == "prediction" else _feature(rows, data, table, along)
         with column:
-            inside = (rows["residual"].abs() <= 1.645 * rows["std"]).mean()
+            inside = (rows["residual"].abs() <= rows["half"]).mean()
             st.caption(f"{label}: {inside:.0%} of the labels lie in the 90% band")
             draw = figures_noise.band if kind == "labels" else figures_noise.residuals
             y = rows["truth"] if kind == "labels" else rows["residual"]
-            given = (x, y, rows["prediction"], rows["std"]) if kind == "labels" else (x, y, rows["std"])
+            given = (x, y, rows["prediction"], rows["half"]) if kind == "labels" else (x, y, rows["half"])
             titles = (str(along), "label" if kind == "labels" else "label − prediction")
             chart(draw(*given, titles, place), f"band_{label}", f"{kind} and 90% band of {label}")
 
@@ -135,6 +139,9 @@ def _distrusted(predictions: pl.DataFrame, wrong: pl.DataFrame, numbers: bool) -
             help="Weight says where labels stray; surprise is how far this label strays, in standard deviations.",
         )  # fmt: skip
     ranked = noise_rows.distrusted(predictions, wrong, by)
+    if by == "weight" and noise_rows.trusts_alike(ranked):
+        st.caption(ALIKE)
+        return
     count, found = noise_rows.hits(ranked)
     if count:
         st.markdown(
