@@ -83,7 +83,7 @@ class Graph:
         raw = read_edges(data)
         a, b, weights, findings = _usable(raw, signed)
         self.n_given = len(raw.a)
-        matrix, more = _merged(a, b, np.abs(weights), raw)
+        matrix, more = _merged(a, b, np.abs(weights), raw, directed)
         given = [each for each in raw.findings if not (directed and each.kind == "directed")]
         self.findings = (*given, *findings, *more)
         self._set(raw.ids, matrix)
@@ -285,24 +285,28 @@ def _edge_text(ids: pl.Series, a: int, b: int, weight: float) -> str:
     return f"{ends[0]} – {ends[1]}, weight {weight:g}"
 
 
-def _merged(a: NDArray, b: NDArray, weights: NDArray, raw: RawEdges) -> tuple[scipy.sparse.csr_array, list[Finding]]:
+def _merged(
+    a: NDArray, b: NDArray, weights: NDArray, raw: RawEdges, directed: bool
+) -> tuple[scipy.sparse.csr_array, list[Finding]]:
     """Merge repeated edges: the sum in one direction, the larger of the two directions."""
     n = len(raw.ids)
     # float64, so that sums of many repeats keep their digits
-    directed = scipy.sparse.coo_array((weights, (a, b)), shape=(n, n)).tocsr()
-    directed.sum_duplicates()
+    arcs = scipy.sparse.coo_array((weights, (a, b)), shape=(n, n)).tocsr()
+    arcs.sum_duplicates()
     # the larger of two directions: a sum would count an edge that is listed both ways twice
-    symmetric = directed.maximum(directed.T).tocsr()
+    symmetric = arcs.maximum(arcs.T).tocsr()
     symmetric.data = np.minimum(symmetric.data, FLOAT_MAX)
-    repeated, both = len(a) - directed.nnz, directed.nnz - symmetric.nnz // 2
+    repeated, both = len(a) - arcs.nnz, arcs.nnz - symmetric.nnz // 2
     findings = [] if len(a) else [Finding("no_edge", "", 0, "there is no edge that can be used")]
     if repeated:
         message = f"{counted(repeated, 'edge')} listed again in the same direction: merged, their weights summed"
         findings.append(Finding("repeated_edge", "", repeated, message, _repeated_examples(a, b, raw.ids)))
     if both and not raw.mirrored:
-        message = f"{counted(both, 'edge')} listed in both directions: merged, the larger of the two weights kept"
+        kept = "counts where directions do not" if directed else "kept"
+        merged = "" if directed else "merged, "
+        message = f"{counted(both, 'edge')} listed in both directions: {merged}the larger of the two weights {kept}"
         findings.append(Finding("both_directions", "", both, message))
-    uneven = (directed != directed.T).nnz // 2 if raw.mirrored else 0
+    uneven = (arcs != arcs.T).nnz // 2 if raw.mirrored else 0
     if uneven:
         message = f"{counted(uneven, 'edge')} with other weights in the two directions: the larger of the two kept"
         findings.append(Finding("uneven_edge", "", uneven, message))

@@ -69,6 +69,20 @@ def data(directed):
     return HetData({"one": table}, {"links": graph}, (["a", "b", "c"], [1.0, 2.0, 3.0]))
 
 
+def _data(directed):
+    from studio.views.data import widgets
+    from tests.app.test_directed_graphs import data
+
+    widgets._graphs(data(directed))
+
+
+@pytest.mark.parametrize("directed", [False, True])
+def test_the_data_page_says_who_looks_which_way(directed):
+    page = AppTest.from_function(_data, args=(directed,), default_timeout=PATIENCE).run()
+    assert not page.exception
+    assert ("Consensus looks along and against" in page.caption[0].value) is directed
+
+
 def test_collective_offers_the_neighbours_of_edges_that_lead_one_way():
     page = AppTest.from_function(_collective, args=(False,), default_timeout=PATIENCE).run()
     assert not page.exception and "direction" not in page.session_state["params"]

@@ -97,6 +97,10 @@ def test_repeats_add_up_and_directions_take_the_larger():
     assert edge_set(graph) == {("a", "b", 3.0), ("b", "c", 4.0)}
     assert found(graph) == {"repeated_edge": 1, "both_directions": 1}
     assert graph.findings[0].examples == ("a – b",)
+    assert "merged, the larger" in graph.findings[1].message
+    # where each direction is kept, nothing is said to be merged
+    both = Graph([("a", "b", 1.0), ("b", "a", 2.0)], directed=True)
+    assert found(both) == {"both_directions": 1} and "merged" not in both.findings[0].message
 
 
 def test_the_digest_is_of_ids_links_and_weights():

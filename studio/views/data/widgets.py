@@ -22,6 +22,8 @@ from studio.views.data.widgets_whole import sizes_of
 
 __all__ = ["in_use", "pictures", "what_if"]
 
+BOTH_WAYS = "Edges lead both ways."
+ONE_WAY = "Edges lead one way: Consensus looks along and against them, Collective has the choice."
 NOISE, HIDE, HIDE_GRAPH, REWIRE, SAMPLE, THIN_OUT = (
     "Add noise to a table", "Hide a table", "Hide a graph", "Rewire a graph", "Take a sample",
     "Hide half of the tables for some",
@@ -125,8 +127,7 @@ def _graphs(data: HetData) -> None:
             title = f"Graph {escape(name)}: {graph.n_edges:,} edges"
             _picture(data, title, f"degrees {place}", lambda name=name: basic.degrees(data, name), "Degrees")
             value = _kept(data, f"autocorrelation {place}", lambda name=name: label_autocorrelation(data, name))
-            lead = "Edges lead both ways" if graph.arcs is None else "Edges lead one way: Collective has the choice"
-            st.caption(f"{_neighbours(value)} {lead}.")
+            st.caption(f"{_neighbours(value)} {BOTH_WAYS if graph.arcs is None else ONE_WAY}")
 
 
 def _neighbours(value: float) -> str:
