@@ -68,6 +68,22 @@ def _far(axis: dict[str, Any], values: np.ndarray) -> None:
         axis |= {"tickformat": ".6~g"}
 
 
+def _near(values: np.ndarray) -> tuple[float, float] | None:
+    """Return ends between which all lie but a few far-out values; None where none are so far that others are squeezed.
+
+    Three times the width of the middle 90%, about it, where all values need more than twice that room.
+    """
+    if not len(values):
+        return None
+    low, high = np.quantile(values, (0.05, 0.95))
+    low, high = 2 * low - high, 2 * high - low
+    if not 0 < 2 * (high - low) < values.max() - values.min():
+        return None
+    # A little more, so that the dots at the ends are whole.
+    room = 0.02 * (high - low)
+    return float(max(low, values.min()) - room), float(min(high, values.max()) + room)
+
+
 def _thin(values: np.ndarray) -> np.ndarray:
     """Return at most 500 places of a line, first and last among them."""
     # By place, so that the ends stay; unique, for short lines give a place twice.
@@ -303,10 +319,14 @@ def labels(data: HetData) -> Figure:
     if data.target_kind == "classification":
         names, counts = np.unique(known.astype(str), return_counts=True)
         return bars(dict(zip(names.tolist(), counts.tolist())), "labelled instances", order=["-"])
+    known = known.astype(float)
+    ends = _near(known)
     # As many bars as the root of the rows, within what one can see.
-    counts, edges = np.histogram(known.astype(float), bins=min(40, max(5, int(np.sqrt(max(len(known), 1))))))
+    bars_drawn = min(40, max(5, int(np.sqrt(max(len(known), 1)))))
+    counts, edges = np.histogram(known if ends is None else np.clip(known, *ends), bins=bars_drawn)
     trace = {"type": "bar", "x": (edges[1:] + edges[:-1]) / 2, "y": counts, "marker": {"color": COLOURS[0]}}
-    layout = _layout("label", "instances", 260, bargap=0.05, showlegend=False)
+    title = "label" if ends is None else f"label; the end bars reach {known.min():,.6g} and {known.max():,.6g}"
+    layout = _layout(title, "instances", 260, bargap=0.05, showlegend=False)
     _far(layout["xaxis"], edges)
     return {"data": [trace], "layout": layout}
 

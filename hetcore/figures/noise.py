@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from hetcore.figures.basic import COLOURS, Figure, _layout, lines, style
+from hetcore.figures.basic import COLOURS, Figure, _layout, _near, lines, style
 from hetcore.numerics import root_mean_square
 
 __all__ = ["band", "calibration", "cloud", "deviations", "found", "histograms", "imputation", "levels", "residuals"]
@@ -56,7 +56,7 @@ def _running(x: NDArray, *values: NDArray) -> tuple[NDArray, ...]:
 def band(
     x: ArrayLike, truth: ArrayLike, prediction: ArrayLike, half: ArrayLike, titles: tuple[str, str], place: int = 0
 ) -> Figure:
-    """Draw labels, and the prediction with its 90% band as running medians along x.
+    """Draw labels, and the prediction with its 90% band as running medians along x; a few far-out ones off the axes.
 
     Parameters
     ----------
@@ -77,7 +77,12 @@ def band(
         _dots(x[~inside], truth[~inside], "outside", COLOURS[3], "x"),
         {"type": "scatter", "mode": "lines", "name": "prediction", "x": at, "y": middle, "line": {"color": colour}},
     ]
-    return {"data": traces, "layout": _layout(*titles, hovermode="closest")}
+    layout = _layout(*titles, hovermode="closest")
+    if ends := _near(x):
+        layout["xaxis"]["range"] = list(ends)
+    if ends := _near(truth):
+        layout["yaxis"]["range"] = [min(ends[0], low.min()), max(ends[1], high.max())]
+    return {"data": traces, "layout": layout}
 
 
 def residuals(x: ArrayLike, residual: ArrayLike, half: ArrayLike, titles: tuple[str, str], place: int = 0) -> Figure:
@@ -111,7 +116,11 @@ def cloud(
     top = float(np.nanmax(truth)) if len(truth) else 1.0
     line = {"color": GREY, "dash": "dot", "width": 1.5}
     traces.append({"type": "scatter", "mode": "lines", "name": "equal", "x": [0, top], "y": [0, top], "line": line})
-    return {"data": traces, "layout": _layout(*titles, hovermode="closest")}
+    layout = _layout(*titles, hovermode="closest")
+    if ends := _near(truth):
+        layout["xaxis"]["range"] = list(ends)
+        layout["yaxis"]["range"] = [0.0, 1.05 * max(float(max(learned)) for learned in series.values())]
+    return {"data": traces, "layout": layout}
 
 
 def deviations(

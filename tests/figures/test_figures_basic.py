@@ -104,6 +104,16 @@ def test_very_large_numbers_are_powers_of_ten_on_every_axis():
     assert "tickformat" not in basic.bars({}, "adds")["layout"]["xaxis"]
 
 
+def test_far_out_labels_are_in_the_end_bars_of_the_others():
+    y = np.r_[np.linspace(-1.0, 1.0, 98), -1e3, 1e4]
+    ids = [f"r{k}" for k in range(100)]
+    data = HetData({"t": pl.DataFrame({"id": ids, "x": y})}, {}, (ids, y))
+    figure = basic.labels(data)
+    bars = figure["data"][0]
+    assert bars["y"].sum() == 100 and np.sum(bars["y"] > 5) > 3 and np.ptp(bars["x"]) < 10
+    assert figure["layout"]["xaxis"]["title"]["text"] == "label; the end bars reach -1,000 and 10,000"
+
+
 def test_an_axis_of_few_rounds_has_no_half_rounds():
     across = lambda x: basic.lines(x, {"a": x}, "round", "RMSE")["layout"]["xaxis"].get("dtick")  # noqa: E731
     assert across([1, 2, 3, 4]) == 1 and across(range(1, 9)) == 1

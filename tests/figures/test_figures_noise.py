@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import plotly.graph_objects as go
+import polars as pl
 import pytest
 
 from hetcore.figures import noise as figures
@@ -46,6 +47,16 @@ def test_a_band_holds_the_share_of_labels_that_are_drawn_inside():
     assert len(named["outside"]["x"]) == (~inside).sum() and len(named["inside"]["x"]) == figures.MOST_DOTS
     low, high = figures.band(X, Y, 0 * Y, HALF, TITLES)["data"][:2]
     assert np.all(low["y"] < high["y"]) and np.all(np.diff(high["y"]) > 0)  # the spread grows with x
+
+
+def test_far_out_labels_do_not_squeeze_the_band():
+    far = np.r_[Y[:-2], -1e4, 1e5]
+    for figure in (figures.band(X, far, 0 * Y, HALF, TITLES), figures.residuals(X, far, HALF, TITLES)):
+        low, high = figure["layout"]["yaxis"]["range"]
+        assert -100 < low < -np.median(HALF) and np.median(HALF) < high < 100
+        assert max(trace["y"].max() for trace in figure["data"]) == 1e5  # a double click shows it
+    assert "range" not in figures.band(X, Y, 0 * Y, HALF, TITLES)["layout"]["xaxis"]
+    assert figures.cloud(np.abs(far), {"a": pl.Series(SPREAD)}, TITLES)["layout"]["xaxis"]["range"][1] < 100
 
 
 def test_residuals_that_spread_as_predicted_lie_on_the_line():

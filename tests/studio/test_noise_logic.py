@@ -147,6 +147,13 @@ def test_a_run_tells_weights_and_intervals():
     assert uncertainty.achieved(hc.HGBMClassifier(), arrays) is None
 
 
+def test_dots_beyond_the_axes_are_counted():
+    figure = {"layout": {"xaxis": {}, "yaxis": {"range": [0.0, 2.0]}}}
+    assert noise_rows.beyond(figure, [1.0, 2.0, 3.0], [1.0, 2.0, -1.0]).startswith("; 1 lies beyond")
+    assert noise_rows.beyond(figure, [1.0, 2.0], [1.0, 2.0]) == ""
+    assert noise_rows.beyond(figure, [1.0, np.nan], [1.0, 2.0]) == "; 1 without a value of it is not drawn"
+
+
 def test_a_band_without_ends_is_of_a_normal():
     frame = pl.DataFrame({"id": ["a"], "label": [1.0], "prediction": [0.0], "std": [2.0]})
     assert noise_rows.with_residuals(frame, numbers=True)["half"].to_list() == [3.29]

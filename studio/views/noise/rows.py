@@ -16,8 +16,8 @@ from studio.messages import number
 from studio.views.common.paired import paired
 
 __all__ = [
-    "bought", "by_code", "caught", "distrusted", "guessed_time", "hits", "with_residuals", "rank_correlation",
-    "reliability", "scored_codes", "sensor", "corrupted", "telling", "time_order", "trusts_alike",
+    "beyond", "bought", "by_code", "caught", "distrusted", "guessed_time", "hits", "with_residuals",
+    "rank_correlation", "reliability", "scored_codes", "sensor", "corrupted", "telling", "time_order", "trusts_alike",
 ]  # fmt: skip
 
 BINS = np.linspace(0.0, 1.0, 11)
@@ -107,6 +107,17 @@ def distrusted(predictions: pl.DataFrame, wrong: pl.DataFrame, by: str = "weight
 def trusts_alike(predictions: pl.DataFrame) -> bool:
     """Tell whether all rows that were trained on have the same weight, so that none is distrusted by it."""
     return "weight" in predictions.columns and predictions["weight"].n_unique() - predictions["weight"].has_nulls() == 1
+
+
+def beyond(figure: Mapping[str, Any], x: Any, y: Any) -> str:
+    """Return in words how many dots lie beyond the axes that a figure opens with, and how many have no place there."""
+    outside = np.zeros(len(x), bool)
+    for axis, values in (("xaxis", x), ("yaxis", y)):
+        low, high = figure["layout"][axis].get("range", (-np.inf, np.inf))
+        outside |= (np.asarray(values, float) < low) | (np.asarray(values, float) > high)
+    count, missing = int(outside.sum()), int(np.isnan(np.asarray(x, float)).sum())
+    text = f"; {count:,} lie{'s' * (count == 1)} beyond the axes: double-click the chart" if count else ""
+    return text + (f"; {missing:,} without a value of it {'is' if missing == 1 else 'are'} not drawn" if missing else "")
 
 
 def hits(ranked: pl.DataFrame) -> tuple[int, int]:

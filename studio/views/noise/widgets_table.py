@@ -86,12 +86,14 @@ def _bands(data: HetData, about: noise.Mode, frames: Mapping[str, pl.DataFrame])
         x = rows["prediction"] if along == "prediction" else _feature(rows, data, table, along)
         with column:
             inside = (rows["residual"].abs() <= rows["half"]).mean()
-            st.caption(f"{label}: {inside:.0%} of the labels lie in the 90% band")
             draw = figures_noise.band if kind == "labels" else figures_noise.residuals
             y = rows["truth"] if kind == "labels" else rows["residual"]
             given = (x, y, rows["prediction"], rows["half"]) if kind == "labels" else (x, y, rows["half"])
             titles = (str(along), "label" if kind == "labels" else "label − prediction")
-            chart(draw(*given, titles, place), f"band_{label}", f"{kind} and 90% band of {label}")
+            figure = draw(*given, titles, place)
+            far = noise_rows.beyond(figure, x, y)
+            st.caption(f"{label}: {inside:.0%} of the labels lie in the 90% band{far}")
+            chart(figure, f"band_{label}", f"{kind} and 90% band of {label}")
 
 
 def _along(place: Any, rows: pl.DataFrame, data: HetData, table: Any) -> str:
@@ -216,8 +218,10 @@ def _against(rows: pl.DataFrame, column: str, is_planted: bool, numbers: bool) -
     name = ("planted " + ("σ" if numbers else "chance of a flip")) if is_planted else "|label − prediction|"
     rank = noise_rows.rank_correlation(truth.to_numpy(), rows[column].to_numpy())
     note = f"; rank correlation {rank:.2f}" if np.isfinite(rank) else ""
+    figure = figures_noise.cloud(truth, {"held-out rows": rows[column]}, (name, f"learned {symbol}"))
+    note += noise_rows.beyond(figure, truth, rows[column])
     st.caption(f"Learned deviation against {'the planted one' if is_planted else 'the size of the residual'}{note}")
-    chart(figures_noise.cloud(truth, {"held-out rows": rows[column]}, (name, f"learned {symbol}")), "against", name)
+    chart(figure, "against", name)
 
 
 def _calibration(results: Mapping[str, Any], numbers: bool) -> None:
