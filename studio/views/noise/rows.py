@@ -117,7 +117,8 @@ def beyond(figure: Mapping[str, Any], x: Any, y: Any) -> str:
         outside |= (np.asarray(values, float) < low) | (np.asarray(values, float) > high)
     count, missing = int(outside.sum()), int(np.isnan(np.asarray(x, float)).sum())
     text = f"; {count:,} lie{'s' * (count == 1)} beyond the axes: double-click the chart" if count else ""
-    return text + (f"; {missing:,} without a value of it {'is' if missing == 1 else 'are'} not drawn" if missing else "")
+    are = "is" if missing == 1 else "are"
+    return text + (f"; {missing:,} without a value of it {are} not drawn" if missing else "")
 
 
 def hits(ranked: pl.DataFrame) -> tuple[int, int]:
