@@ -91,7 +91,7 @@ def watch() -> None:
     now = catalog.so_far(st.session_state, name)
     if run_id is not None:
         progress(run_id, now)
-    found(now)
+    found(now, active)
     # The buttons above have to change with the end, and they are not of this fragment.
     if active and not catalog.active(run_id):
         st.rerun()

@@ -64,6 +64,12 @@ def test_the_first_figure_says_what_is_claimed_and_has_not_run(page):
     assert "fits to do" in _words(page)
 
 
+def test_what_is_running_is_not_called_not_run(page, monkeypatch):
+    monkeypatch.setattr(catalog, "active", lambda run: True)
+    page.run()
+    assert not page.exception and "No verdict yet" in _words(page)
+
+
 def test_the_page_opens_on_an_experiment_whose_data_are_here(page, tmp_path, monkeypatch):
     monkeypatch.setenv("HETCORE_DATA", str(tmp_path / "nothing"))
     assert not catalog.is_here("gbc-figure-3") and catalog.is_here(catalog.first())

@@ -63,12 +63,12 @@ def progress(run_id: str, outcome: Outcome) -> None:
         st.button("Stop", on_click=manager.stop, args=(run_id,), icon=":material/stop:", disabled=status.stopping)
 
 
-def verdict(outcome: Outcome) -> None:
+def verdict(outcome: Outcome, running: bool = False) -> None:
     """Show whether the claim holds here: in a word, then each sentence with its comparisons."""
     word = outcome.verdict
     with st.container(key="verdict"):
         if word == NOT_RUN:
-            _none_yet(outcome)
+            _none_yet(outcome, running)
             return
         left = outcome.cells.height < outcome.total
         # A word for the whole must not pass for one about sentences that nothing was compared for.
@@ -81,9 +81,9 @@ def verdict(outcome: Outcome) -> None:
             _sentence(each, len(outcome.claims) > 1, left)
 
 
-def _none_yet(outcome: Outcome) -> None:
+def _none_yet(outcome: Outcome, running: bool) -> None:
     done = outcome.cells.height
-    st.subheader(f"{ICONS[NOT_RUN]} {'No verdict yet' if done else 'Not run yet'}", help=RULE)
+    st.subheader(f"{ICONS[NOT_RUN]} {'No verdict yet' if done or running else 'Not run yet'}", help=RULE)
     if done:
         st.caption(f"{done} of {outcome.total} fits so far. A verdict takes two seeds, for one says nothing of chance.")
 
@@ -115,17 +115,17 @@ def _numbers(comparison: Comparison) -> str:
     return escape(re.sub(r"(?<!\w)-(?=\d)", "−", in_numbers(comparison)))
 
 
-def found(outcome: Outcome) -> None:
+def found(outcome: Outcome, running: bool) -> None:
     """Draw the verdict and the figure, beside each other where it has one or two panels, and its numbers."""
     drawn = outcome.figure or {}
     if 0 < len(drawn) <= BESIDE:
         left, right = st.columns(2, gap="large")
         with left:
-            verdict(outcome)
+            verdict(outcome, running)
         with right:
             _panels(outcome, drawn, 1)
     else:
-        verdict(outcome)
+        verdict(outcome, running)
         _panels(outcome, drawn, 2)
     if drawn:
         with st.expander("The numbers"):
