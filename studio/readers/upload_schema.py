@@ -24,6 +24,7 @@ __all__ = [
 
 EACH = ""
 """The file of a `Label` where each table is a domain with its own labels."""
+_RATINGS = ("rating", "ratings", "stars")
 _FEW = 20
 """Different values at most of a last column that may be the label without being named so."""
 _ENDS = 0.9
@@ -377,7 +378,10 @@ def guess_task(series: pl.Series) -> tuple[str, str]:
     values = series.drop_nulls().n_unique()
     if not series.dtype.is_numeric():
         return "classification", f"{counted(values, 'different word')}"
-    # Up to ten, as of ratings and digits; more whole numbers are rather counts.
+    # One star is nearer to two than to five: what fills in ratings asks for numbers.
+    if series.name.strip().lower() in _RATINGS:
+        return "regression", "the name of a rating"
+    # Up to ten, as of digits; more whole numbers are rather counts.
     if _whole(series) and values <= 10:
         return "classification", f"only {counted(values, 'whole number')}"
     return "regression", f"{counted(values, 'different number')}"

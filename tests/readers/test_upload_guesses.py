@@ -202,6 +202,12 @@ def test_classes_that_a_missing_value_made_fractions_are_classes(values, task):
     assert upload_schema.guess_task(pl.Series(values))[0] == task
 
 
+@pytest.mark.parametrize(("values", "task"), [([1, 2, 5, 5], "regression"), (["AA", "B", "B"], "classification")])
+def test_ratings_are_numbers_though_they_are_few(values, task):
+    assert upload_schema.guess_task(pl.Series("Rating", values))[0] == task
+    assert upload_schema.guess_task(pl.Series("grade", values))[0] == "classification"
+
+
 def test_a_list_of_ids_of_which_few_have_a_value_is_guessed_to_be_the_labels():
     sizes = "".join(f"s{k},{k * 0.5},{'NESW'[k % 4]}\n" for k in range(30))
     states = "".join(f"s{k},{'gold' if k % 5 else ''}\n" for k in range(30))
