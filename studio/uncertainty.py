@@ -30,7 +30,7 @@ def columns(model: Any, arrays: Arrays) -> dict[str, Any]:
     Returns
     -------
     dict of str to (m,) list
-        "weight": how much a row counted in training, None elsewhere; "low" and "high": the ends of the 90% interval;
+        "weight": how much a row counted in training, None elsewhere; "low_90" and "high_90": the interval's ends;
         "deviation": the share of labels drawn blindly.
     """
     found: dict[str, Any] = {}
@@ -42,7 +42,8 @@ def columns(model: Any, arrays: Arrays) -> dict[str, Any]:
         placed[trained] = weights
         found["weight"] = [None if np.isnan(weight) else float(weight) for weight in placed]
     if hasattr(model, "predict_interval"):
-        found |= {end: values.tolist() for end, values in zip(("low", "high"), model.predict_interval(arrays.X, BAND))}
+        ends = model.predict_interval(arrays.X, BAND)
+        found |= {name: end.tolist() for name, end in zip(("low_90", "high_90"), ends)}
     if hasattr(model, "predict_deviation"):
         found["deviation"] = np.asarray(model.predict_deviation(arrays.X), float).tolist()
     return found

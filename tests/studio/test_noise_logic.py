@@ -439,7 +439,7 @@ def test_what_the_weights_bought_is_reported_with_its_standard_error():
 
 def test_where_all_rows_counted_the_same_no_weight_bought_anything():
     errors, names = np.random.default_rng(0).normal(size=200), ("HGBM", "GBM")
-    alike, apart = _held(0.5 * errors, weight=1.0), _held(0.5 * errors, weight=np.abs(errors))
+    alike, apart = (_held(0.5 * errors, weight=each) for each in (1.0 + 1e-15 * errors, np.abs(errors)))
     assert noise_rows.trusts_alike(alike) and not noise_rows.trusts_alike(apart)
     found = noise_rows.bought(alike, _held(errors), True, names)
     assert "HGBM, which trusts all rows alike, 0.4" in found and found.endswith(": 50.0% less error.")
