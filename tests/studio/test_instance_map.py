@@ -58,6 +58,17 @@ def test_where_one_source_is_there_it_agrees_with_the_consensus(seen):
     assert seen.found.disagreement[:50].max() > 0
 
 
+def test_a_number_that_a_source_predicts_is_in_the_labels_unit(seen):
+    if seen.data.target_kind == "classification":
+        return
+    one, two = (seen.found.sources[name] for name in ("one", "two"))
+    weights = seen.model.source_weights_
+    graphs = seen.model.contributions(seen.data, graphs=True)[:, 2:].sum(axis=1)
+    mean = (weights["one"] * one + weights["two"] * two) / (weights["one"] + weights["two"])
+    assert_allclose(mean[:50] + graphs[:50], seen.found.consensus[:50])
+    assert_allclose(one[50:] + graphs[50:], seen.found.consensus[50:])  # it has the second source not
+
+
 def test_alike_values_lie_side_by_side():
     data = _data("classification")
     places = instance_map.components(data)

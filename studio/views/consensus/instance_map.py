@@ -92,9 +92,12 @@ def views(model: bytes, data: HetData, on: str, seed: int = 0, operations: Seque
     rows = np.sort(np.random.default_rng(seed).permutation(there)[:MOST])
     loaded = model_files.load(model)
     # One pass: what each source adds tells the consensus and each source alone.
-    adds = loaded.contributions(data, per_class=True)[rows]
+    adds = loaded.contributions(data, per_class=True, graphs=True)[rows]
     consensus = np.asarray(loaded.predict(data))[rows]
-    sources = {name: _alone(loaded, adds[:, k]) for k, name in enumerate(loaded.source_weights_)}
+    if loaded.scale_.is_classifier:
+        sources = {name: _alone(loaded, adds[:, k]) for k, name in enumerate(loaded.source_weights_)}
+    else:
+        sources = _numbers_alone(loaded, consensus, adds[..., 0])
     classes = tuple(loaded.classes_) if loaded.scale_.is_classifier else ()
     spread = _disagreement(consensus, list(sources.values()))
     return Views(rows, places[rows], consensus, sources, spread, classes=classes)
@@ -119,14 +122,24 @@ def components(data: HetData) -> NDArray[np.float32]:
 
 
 def _alone(model: Any, adds: NDArray[np.float64]) -> NDArray:
-    """Return what a source predicts by itself, from what it adds to the scores (m, K)."""
+    """Return the class that a source predicts by itself, from what it adds to the scores (m, K)."""
+    chosen = model.classes_[adds.argmax(axis=1)].astype(object)
     # A source that adds nothing has no record of the instance.
-    silent = (np.abs(adds) < FEWEST).all(axis=1)
-    if model.scale_.is_classifier:
-        chosen = model.classes_[adds.argmax(axis=1)].astype(object)
-        chosen[silent] = None
-        return chosen
-    return np.where(silent, np.nan, adds[:, 0])
+    chosen[(np.abs(adds) < FEWEST).all(axis=1)] = None
+    return chosen
+
+
+def _numbers_alone(model: Any, consensus: NDArray[np.float64], adds: NDArray[np.float64]) -> dict[str, NDArray]:
+    """Return the number that each source predicts by itself: with its weight it makes what it adds (m, p + q).
+
+    The consensus is their weighted mean, over the sources that an instance has, and what graphs add.
+    """
+    prior = consensus - adds.sum(axis=1)
+    adds = adds[:, : len(model.source_weights_)]
+    weights = np.where(np.abs(adds) < FEWEST, 0.0, list(model.source_weights_.values()))
+    shares = weights / np.maximum(weights.sum(axis=1, keepdims=True), FEWEST)
+    alone = prior[:, None] + np.divide(adds, shares, out=np.full_like(adds, np.nan), where=shares > 0)
+    return dict(zip(model.source_weights_, alone.T))
 
 
 def _disagreement(consensus: NDArray, sources: Sequence[NDArray]) -> NDArray[np.float64]:

@@ -316,7 +316,7 @@ def _contributions(shown: Any, order: Sequence[str]) -> None:
     classes = bool(shown.probabilities)
     left, right = st.columns(2)
     with left:
-        st.caption("By source and graph: what each adds to the score")
+        st.caption(f"By source and graph: what each adds to the {'score' if classes else 'prediction'}")
         figure = basic.contributions(shown.sources, order, "score" if classes else "label's unit")
         chart(figure, "case sources", "contributions by source")
     with right:
