@@ -103,12 +103,12 @@ class JoinedLinks:
     def _matrix(self, values: NDArray[np.float64]) -> Any:
         return sparse.csr_array((values, self.indices, self._indptr), shape=(self.n, self.n))
 
-    def union(self) -> float:
-        """Return how many links there are, those that several graphs have being one: some rows tell."""
-        rows = range(0, self.n, max(1, self.n // SOME))
+    def union(self, n: int) -> float:
+        """Return how many links the first n rows have, those that several graphs have being one: some rows tell."""
+        rows = range(0, n, max(1, n // SOME))
         some = [self.indices[self.starts[i] : self.starts[i + 1]] for i in rows]
         alone = max(1, sum(each.size for each in some))
-        return self.indices.size * sum(np.unique(each).size for each in some) / alone
+        return int(self.starts[n]) * sum(np.unique(each).size for each in some) / alone
 
 
 @dataclass(frozen=True)
@@ -169,9 +169,9 @@ class LinkSum:
         """Return which rows (n,) have a link."""
         return np.diff(self.joined.starts) > 0
 
-    def mean(self) -> float:
-        """Return the mean weight of a link, links that several graphs have being one."""
-        return float(self.degrees().sum() / max(1.0, self.joined.union()))
+    def mean(self, n: int) -> float:
+        """Return the mean weight of a link of the first n rows, links that several graphs have being one."""
+        return float(self.degrees()[:n].sum() / max(1.0, self.joined.union(n)))
 
 
 @dataclass(frozen=True)

@@ -101,16 +101,19 @@ def walk(links: Any) -> Any:
     return (sparse.diags_array(inverse) @ links).tocsr()
 
 
-def symmetric(links: Any, loops: bool) -> Any:
+def symmetric(links: Any, loops: bool, stands_for: NDArray[np.int64] | None = None) -> Any:
     """Return D^-1/2 A D^-1/2 of the links A (n, n); with `loops`, of A plus a link of mean weight to oneself.
 
-    Of links that lead one way D is of the rows on the left, of the columns on the right.
+    Of links that lead one way D is of the rows on the left, of the columns on the right. The mean is over the rows that
+    stand for themselves, which are the first; `stands_for` (n,) as of `label_columns`.
     """
+    n = None if stands_for is None else int((stands_for == np.arange(stands_for.size)).sum())
     # of mean weight: a loop of 1 would drown links of small weights, or be drowned
     if isinstance(links, LinkSum):
-        loop = links.mean() if loops else 0.0
+        loop = links.mean(links.joined.n if n is None else n) if loops else 0.0
         return ScaledLinks(links, _inverse_root(links.degrees() + loop), loop)
-    weight = float(links.data.mean(dtype=np.float64)) if links.nnz else 1.0
+    own = links.data if n is None else links.data[: links.indptr[n]]
+    weight = float(own.mean(dtype=np.float64)) if own.size else 1.0
     into = degrees(links.opposite) + weight * loops if isinstance(links, OneWay) else None
     links = links + weight * sparse.eye_array(links.shape[0], dtype=links.dtype) if loops else links
     root = _inverse_root(degrees(links))

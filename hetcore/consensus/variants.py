@@ -3,7 +3,7 @@
 Each variant has records of its own and looks along the links of the instance that it is a variant of, from which its
 own label stays hidden as in training. Nobody looks at a variant: neighbours keep what was recorded of the instance. So
 thousands of variants are predicted in one pass over the data, and one that changes nothing is predicted like the
-instance itself (up to the mean weight of a graph's links, where links differ in weight).
+instance itself.
 """
 
 from __future__ import annotations

@@ -339,7 +339,7 @@ class ViewColumns(Stored):
         for place, (name, among) in enumerate(links.items(), first):
             near_labels = label_columns(among, labels, whole=self.whole, stands_for=stands_for)
             made |= self._label_matrices(name, present[place], near_labels, learn=learn)
-            smoothing = symmetric(among, loops=True)
+            smoothing = symmetric(among, loops=True, stands_for=stands_for)
             columns = self._fewer(name, among, tables.joined_linear, learn)
             averaged = times(smoothing, times(smoothing, columns))
             # before the next graph's are made

@@ -23,10 +23,12 @@ def _data(task, seed=0):
     picture = hc.Source(ids, rng.normal(size=(N, 2, 2)) + y[:, None, None])
     ends = rng.integers(0, N, (300, 2))
     ends = ends[(y[ends[:, 0]] == y[ends[:, 1]]) & (ends[:, 0] != ends[:, 1])]
-    links = pl.DataFrame({"source": ids[ends[:, 0]], "target": ids[ends[:, 1]]}).unique()
+    links = pl.DataFrame({"source": ids[ends[:, 0]], "target": ids[ends[:, 1]]}).unique(maintain_order=True)
+    links = links.with_columns(weight=pl.Series(rng.exponential(size=len(links))))
+    more = links[::2].with_columns(weight=pl.Series(rng.exponential(size=len(links[::2]))))
     labels = np.array([f"k{k}" for k in y], object) if task == "classification" else y + rng.normal(0, 0.1, N)
     labels[40:] = None if task == "classification" else np.nan
-    return HetData({"one": one, "two": two, "picture": picture}, {"links": links}, (ids, labels), task=task)
+    return HetData({"one": one, "two": two, "picture": picture}, {"links": links, "more": more}, (ids, labels), task=task)
 
 
 @pytest.fixture(scope="module", params=["classification", "regression", "as printed"])
