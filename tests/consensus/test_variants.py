@@ -28,7 +28,8 @@ def _data(task, seed=0):
     more = links[::2].with_columns(weight=pl.Series(rng.exponential(size=len(links[::2]))))
     labels = np.array([f"k{k}" for k in y], object) if task == "classification" else y + rng.normal(0, 0.1, N)
     labels[40:] = None if task == "classification" else np.nan
-    return HetData({"one": one, "two": two, "picture": picture}, {"links": links, "more": more}, (ids, labels), task=task)
+    sources, graphs = {"one": one, "two": two, "picture": picture}, {"links": links, "more": more}
+    return HetData(sources, graphs, (ids, labels), task=task)
 
 
 @pytest.fixture(scope="module", params=["classification", "regression", "as printed"])
