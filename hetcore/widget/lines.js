@@ -119,7 +119,7 @@ class Lines {
   whole(content) {
     const { svg } = this, { width, height, em, titles = {}, axes } = content, bottom = height - (titles.x ? 2.9 : 1.7) * em;
     const y = new Axis(axes.y, bottom, 8), rows = y.marks(Math.max(Math.round(bottom / 42), 2));
-    const left = (titles.y ? 1.7 : 0.3) * em + 0.62 * em * Math.max(2, ...rows.map(([, text]) => text.length));
+    const left = (titles.y ? 2.2 : 0.3) * em + 0.62 * em * Math.max(2, ...rows.map(([, text]) => text.length));
     const x = new Axis(axes.x, left, width - 10), columns = x.marks(Math.max(Math.round((width - left) / 50), 2));
     Object.assign(this, { content, x, y, box: { left, right: width - 10, bottom } });
     svg.setAttribute("height", height);
