@@ -94,6 +94,7 @@ def test_three_models_train_and_a_verdict_is_given(page):
     assert "depth 2" in page.run().success[0].value
 
 
+@pytest.mark.slow
 def test_reopening_one_of_three_models_brings_all_back_and_so_does_a_link_to_it(page, monkeypatch):
     page = trained(page)
     runs, owner, asked = page.session_state["live Collective"].runs, page.session_state["owner"], []
@@ -134,6 +135,7 @@ def test_a_clicked_node_begins_a_field_of_its_own(page):
     assert "Choose a node" in words(page)
 
 
+@pytest.mark.slow
 def test_a_node_after_a_training_says_that_the_inference_is_on_its_way(page, monkeypatch):
     page = trained(page)
     page.selectbox(key="node").set_value(page.selectbox(key="node").options[5]).run()

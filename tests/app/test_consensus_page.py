@@ -204,6 +204,7 @@ def _instance():
     one_instance(*st.session_state["given"])
 
 
+@pytest.mark.slow
 def test_a_training_that_waits_says_what_for_and_can_stop_it(page):
     studio, owner = manager.manager(), page.session_state["owner"]
     data = datasets.load("planted")

@@ -233,6 +233,7 @@ def test_a_column_that_gives_the_label_away_is_reported_and_left_out(page):
     assert len(page.error) == 1 and page.session_state["uploaded"] is used
 
 
+@pytest.mark.slow
 def test_a_graph_and_a_table_that_give_the_label_away_are_left_out_and_taken_back(page):
     labels = ["good", "bad", "bad", "good"] * 10
     marks = csv(person=IDS, label=labels)

@@ -72,6 +72,7 @@ def test_what_ifs_of_the_data_page_are_in_its_link_and_a_step_back_takes_back_th
         assert not page.exception and address(page) == before and len(page.session_state["operations"]) == left
 
 
+@pytest.mark.slow
 def test_a_step_back_in_the_browser_takes_back_what_was_moved_and_trained(monkeypatch):
     page = opened(data="planted", rounds="10")
     page.button(key="train").click().run()
@@ -216,6 +217,7 @@ def warned(page):
     return [each.value.replace("\\", "") for each in page.warning]
 
 
+@pytest.mark.slow
 def test_a_link_to_a_training_that_is_not_kept_says_so_until_one_is_begun():
     page = opened(data="planted", run="nosuch")
     sentence = "This training is not kept here any more: press Train to make it again."

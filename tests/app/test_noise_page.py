@@ -98,6 +98,7 @@ def in_tab(page, name):
     return words(page.run())
 
 
+@pytest.mark.slow
 def test_bands_run_along_a_feature_and_show_residuals():
     page = trained(opened("planted_noise"), "Table")
     along = next(box for box in page.selectbox if box.label == "Along")
@@ -143,6 +144,7 @@ def test_a_moved_slider_retrains_and_is_reported():
     assert page.selectbox(key="chance noise Table which").proto.default == 1
 
 
+@pytest.mark.slow
 def test_ratings_show_who_strays():
     page = trained(opened("planted_ratings", "Matrix", matrix_epochs=20), "Matrix")
     assert [metric.label for metric in page.metric][:2] == ["RMSE of HMF", "RMSE of MF"]

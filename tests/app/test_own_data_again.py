@@ -160,6 +160,7 @@ def test_kept_files_are_opened_again_and_forgotten_ones_are_gone_and_their_runs_
     assert "no longer kept" in app.button(key="reopen").help
 
 
+@pytest.mark.slow
 def test_a_reload_shows_on_the_files_page_what_the_data_in_use_were_made_with():
     ids = [f"i{k:02d}" for k in range(40)]
     people = pl.DataFrame({"id": ids, "age": [k * k % 11 for k in range(40)], "churned": ["yes", "no"] * 20,

@@ -103,6 +103,7 @@ def test_uploaded_domains_are_ready_and_nothing_trains_unasked(opened):
     assert "live Transfer" not in opened.session_state
 
 
+@pytest.mark.slow
 def test_methods_train_side_by_side_and_the_wrong_rows_come_first(page):
     page = trained(page)
     assert [metric.label for metric in page.metric] == ["Blend", "No transfer", "Weighted MultiSource"]
@@ -143,6 +144,7 @@ def test_a_change_trains_the_methods_that_it_is_of_and_the_others_stand(page):
     assert not set(page.session_state["live Transfer"].runs.values()) & set(after.values())
 
 
+@pytest.mark.slow
 def test_the_curve_of_eta_goes_where_other_settings_than_eta_are_chosen(page):
     page.multiselect(key="methods").set_value(["Weighted MultiSource"]).run()
     page = trained(page.slider(key="transfer_rounds").set_value(5).run())

@@ -111,9 +111,11 @@ def test_strips_learn_as_much_as_the_order_of_a_fit_here():
 dask = pytest.importorskip("distributed", reason="Dask is not installed: pip install -r requirements-dask.txt")
 from hetcore import distributed  # noqa: E402 - after the skip
 
+SHORT = FEW | {"n_iterations": 2}  # an epoch is some 260 tasks of the scheduler
+
 
 def fitted_here(kind, X, y):
-    model = KINDS[kind](**FEW)
+    model = KINDS[kind](**SHORT)
     model._check_parameters()
     start = model._start
     model._start = lambda problem: start(problem, Strips())
@@ -128,7 +130,7 @@ def test_the_model_file_is_the_same_from_two_workers_and_one_and_after_a_loss(cl
     files = {}
     for kind in KINDS:
         here = fitted_here(kind, X, y)
-        there = distributed.fit(KINDS[kind](**FEW), X, client, y=y)
+        there = distributed.fit(KINDS[kind](**SHORT), X, client, y=y)
         assert there.n_iterations_ == here.n_iterations_ and there._fitted_to == here._fitted_to
         assert_array_equal(there.history_.drop("seconds").to_numpy(), here.history_.drop("seconds").to_numpy())
         files[kind] = model_files.dumps(here)
@@ -136,16 +138,16 @@ def test_the_model_file_is_the_same_from_two_workers_and_one_and_after_a_loss(cl
     killed = []
 
     def kill_one(event):
-        if event.index == 1:
+        if event.index == 0:
             killed.append(next(iter(client.run(os.getpid).values())))
             os.kill(killed[0], signal.SIGKILL)
 
-    assert model_files.dumps(distributed.fit(hc.HMF(**FEW), X, client, [kill_one], y=y)) == files["HMF"] and killed
+    assert model_files.dumps(distributed.fit(hc.HMF(**SHORT), X, client, [kill_one], y=y)) == files["HMF"] and killed
     with (
         dask.LocalCluster(n_workers=1, threads_per_worker=1, processes=False, **QUIET) as one,
         dask.Client(one, set_as_default=False) as near,
     ):
-        assert model_files.dumps(distributed.fit(hc.HMF(**FEW), X, near, y=y)) == files["HMF"]
+        assert model_files.dumps(distributed.fit(hc.HMF(**SHORT), X, near, y=y)) == files["HMF"]
 
 
 @pytest.mark.slow

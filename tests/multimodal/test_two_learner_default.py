@@ -112,6 +112,7 @@ def test_above_a_thousand_labels_nothing_is_fitted_twice():
     assert one.modalities_["second"].learner.l2 == LinearLearner().l2
 
 
+@pytest.mark.slow
 def test_each_modality_gets_the_learner_that_left_out_rows_choose():
     data = two_tables(n=300)
     model = hc.TwoWeakLearnerClassifier(n_iterations=2, epochs=2).fit(data)
@@ -198,6 +199,7 @@ def test_both_are_better_than_either():
     assert wrong["firstsecond"] < min(wrong["first"], wrong["second"]) - 0.08
 
 
+@pytest.mark.slow
 def test_rows_without_a_modality_are_predicted_from_what_is_there():
     data = two_tables(n=1200, second=1.0)
     some = data.sources["second"].frame[:800]
