@@ -24,7 +24,7 @@ from hetcore.heteroscedastic.objectives import Labels, Link
 from hetcore.numerics import standard_error
 from hetcore.trees import BinMapper
 
-__all__ = ["FEW", "MANY_ROWS", "sized"]
+__all__ = ["FEW", "sized"]
 
 LEAVES = (4, 8, 16, 32, 64)
 MANY_ROWS = 1_000
@@ -45,21 +45,22 @@ def sized(train: Sample, params: dict[str, Any], mapper: BinMapper) -> dict[str,
         Of the estimator.
     mapper : BinMapper
     """
-    few = train.weights.size < MANY_ROWS
-    each = [MANY | {"max_leaf_nodes": leaves} for leaves in LEAVES]
-    # of what is given there is one size
-    each = [params | {k: v for k, v in size.items() if params[k] == "auto"} for size in ([FEW, *each] if few else each)]
-    each = [size for k, size in enumerate(each) if size not in each[:k]]
+    sizes = [MANY | {"max_leaf_nodes": leaves} for leaves in LEAVES]
+    if train.weights.size < MANY_ROWS:
+        sizes.insert(0, FEW)
+    settings = [params | {name: v for name, v in size.items() if params[name] == "auto"} for size in sizes]
+    # sizes that differ in what is given are the same
+    settings = [setting for k, setting in enumerate(settings) if setting not in settings[:k]]
     # nothing is left out by one member, nor as printed
     if params["max_leaf_nodes"] == "auto" and params["folds"] > 1 and not params["as_printed"]:
-        return _best(_some(train, np.random.default_rng(params["random_state"])), each, mapper)
-    return each[0]
+        return _best(_some(train, np.random.default_rng(params["random_state"])), settings, mapper)
+    return settings[0]
 
 
-def _best(train: Sample, each: list[dict[str, Any]], mapper: BinMapper) -> dict[str, Any]:
+def _best(train: Sample, settings: list[dict[str, Any]], mapper: BinMapper) -> dict[str, Any]:
     errors = 1.0 if train.weights.size < MANY_ROWS else 0.0  # standard errors
-    best, losses = each[0], _left_out_losses(train, each[0], mapper)
-    for further in each[1:]:
+    best, losses = settings[0], _left_out_losses(train, settings[0], mapper)
+    for further in settings[1:]:
         lower = losses - (now := _left_out_losses(train, further, mapper))
         if lower.mean() <= errors * standard_error(lower):
             break
