@@ -38,7 +38,7 @@ from hetcore.consensus.outputs import stretch_of
 from hetcore.consensus.recall import key_of
 from hetcore.consensus.smooth_learner import SmoothLearner
 from hetcore.consensus.table_views import DataView, TableFitter, check_room
-from hetcore.consensus.view_consensus import ViewConsensus
+from hetcore.consensus.view_consensus import ViewConsensus, choose_lambda1
 from hetcore.consensus.view_learners import BoostRule, TreeLearner, ViewContent, ViewState
 from hetcore.consensus.views import TREES, ViewColumns, enough_lack, fitted_views, views_apart
 from hetcore.numerics import standard_error
@@ -182,6 +182,7 @@ class ViewBoosting(ViewConsensus):
                     other._hear(i)
                 view.settle(far * other.leads()[i])
         other._weigh()
+        other._smooth()
         return None if self._serves_unlinked(other) else other
 
     @property
@@ -229,24 +230,38 @@ class ViewBoosting(ViewConsensus):
 
     def round(self) -> bool:
         """Lines 3 to 7; return whether nothing is left to do."""
+        self.learn()
+        if self.going:
+            choose_lambda1([self])
+        return self.conclude()
+
+    def learn(self) -> None:
+        """Lines 3 to 6, of the views that have not settled."""
         places = [i for i, view in enumerate(self.views) if not view.settled]
         going = [self.views[i] for i in places]
         # views that have settled are not asked any more: they say what they said in their best round
-        if going:
-            known = self.problem.labelled
-            found = self.executor.advance(going, self.n_rounds, self._pulls(going))
-            for i, view, advanced in zip(places, going, found):
-                if view.take(advanced, known):
-                    self._hear(i)
-                # learners that work side by side have all done the round, and are all heard
-                if self.n_rounds and not self.executor.concurrent and self.asked_to_stop():
-                    break
-            leads = self.leads()
-            for i in places:
-                self.views[i].settle(self._far * leads[i])
-            self._weigh()
+        self.going = bool(going)
+        if not going:
+            return
+        known = self.problem.labelled
+        found = self.executor.advance(going, self.n_rounds, self._pulls(going))
+        for i, view, advanced in zip(places, going, found):
+            if view.take(advanced, known):
+                self._hear(i)
+            # learners that work side by side have all done the round, and are all heard
+            if self.n_rounds and not self.executor.concurrent and self.asked_to_stop():
+                break
+        leads = self.leads()
+        for i in places:
+            self.views[i].settle(self._far * leads[i])
+        self._weigh()
+
+    def conclude(self) -> bool:
+        """Line 7; return whether nothing is left to do."""
+        if self.going and not self.cut:
+            self._try(self._smooth)
         self.n_rounds += 1
-        return not going or self._ended()
+        return not self.going or self._ended()
 
     def _ended(self) -> bool:
         """Return whether the out-of-fold loss of the consensus has stopped falling."""

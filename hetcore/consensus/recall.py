@@ -15,7 +15,8 @@ from __future__ import annotations
 import hashlib
 import threading
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary, ref
 
@@ -31,7 +32,7 @@ if TYPE_CHECKING:  # which know of executors
     from hetcore.consensus.view_learners import Advanced, ViewLearner
     from hetcore.consensus.views import ViewColumns
 
-__all__ = ["MEMORY", "Memory", "Recalled", "held_views", "hold_views", "key_of", "key_of_tables"]
+__all__ = ["MEMORY", "Memory", "Recalled", "held_beside", "held_views", "hold_views", "key_of", "key_of_tables"]
 
 LARGEST = 0.25  # of the room: what takes more is not kept
 PLAIN = {type(None), str, int, float, bool, type}
@@ -159,11 +160,23 @@ def key_of_tables(data: HetData) -> str:
 
 def hold_views(columns: ViewColumns, data: HetData, labels: KnownLabels, made: list[DataView]) -> None:
     """Hold the views of the data that columns were learned from, if they are small: mostly it is predicted next."""
-    arrays = {id(each.X): each.X for each in made}.values()
     # of one fit at a time: many models in memory must not hold the columns of each
     _HELD.clear()
-    if sum(X.nbytes for X in arrays) <= HELD_BYTES:
+    if _bytes_of(made) <= HELD_BYTES:
         _HELD[columns] = {name: ref(each) for name, each in _parts(data).items()}, _places(data), labels, made
+
+
+@contextmanager
+def held_beside() -> Iterator[None]:
+    """Hold the views that are held now beside those of the fit that begins here, if all together are small."""
+    held = dict(_HELD)
+    yield
+    if sum(_bytes_of(made) for *_, made in [*held.values(), *_HELD.values()]) <= HELD_BYTES:
+        _HELD.update(held)
+
+
+def _bytes_of(made: list[DataView]) -> int:
+    return sum(X.nbytes for X in {id(each.X): each.X for each in made}.values())
 
 
 def held_views(columns: ViewColumns, data: HetData, labels: KnownLabels) -> list[DataView] | None:

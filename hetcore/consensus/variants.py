@@ -19,6 +19,7 @@ import scipy.sparse
 from numpy.typing import NDArray
 
 from hetcore.consensus.gbc import Explanation
+from hetcore.consensus.repeated import RepeatedModel
 from hetcore.consensus.view_predictor import ViewModel
 from hetcore.data import HetData, Source
 from hetcore.data.graph import Graph
@@ -146,14 +147,20 @@ class _Seen(Graph):
 
 def _remembering(model: Any, like: str | None, variants: pl.Series) -> Any:
     """Return a model that takes the variants for the labelled instance that they are of."""
-    memory = getattr(model.model_, "memory", None)
-    if not isinstance(model.model_, ViewModel) or like is None or like not in set(memory.ids):
-        # an unlabelled instance has nothing to hide
+    kept = getattr(model.model_, "models", [model.model_])
+    # an unlabelled instance has nothing to hide
+    if not isinstance(kept[0], ViewModel) or like is None or like not in set(kept[0].memory.ids):
         return model
-    place = np.concatenate([np.arange(len(memory.ids)), np.full(len(variants), memory.ids.index_of(like))])
-    rows = {name: getattr(memory, name)[place] for name in ("codes", "fold", "working")}
     # copies: the person's own model must not learn of variants
-    other, kept = copy.copy(model), copy.copy(model.model_)
-    kept.memory = replace(memory, ids=pl.concat([memory.ids, variants]), **rows)
-    other.model_ = kept
+    other, taught = copy.copy(model), [_with_variants(each, like, variants) for each in kept]
+    other.model_ = RepeatedModel(taught) if isinstance(model.model_, RepeatedModel) else taught[0]
     return other
+
+
+def _with_variants(kept: ViewModel, like: str, variants: pl.Series) -> ViewModel:
+    memory, kept = kept.memory, copy.copy(kept)
+    place = np.concatenate([np.arange(len(memory.ids)), np.full(len(variants), memory.ids.index_of(like))])
+    rows = {name: getattr(memory, name) for name in ("codes", "fold", "working", "missed")}
+    rows = {name: each[place] for name, each in rows.items() if each is not None}
+    kept.memory = replace(memory, ids=pl.concat([memory.ids, variants]), **rows)
+    return kept

@@ -5,7 +5,7 @@ Weights of views and graphs, E, E smoothed along the links, and what of it is ea
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -34,13 +34,14 @@ from hetcore.consensus.view_weights import (
 from hetcore.consensus.views import ViewColumns
 from hetcore.targets import Problem
 
-__all__ = ["ViewConsensus"]
+__all__ = ["ViewConsensus", "choose_lambda1"]
 
 LAMBDA1 = (0.0, 0.1, 0.3, 1.0, 3.0)
 LOOKS = (5, 10, 20, 40, 80, 160)  # rounds after which "auto" looks again for lambda1
 MOST_COMPARED = 20_000  # labelled rows on which views are compared that miss some
 FAINT = 0.05  # of the largest weight, below which a view has no say in a pull
 MOST_SMOOTHED = 16  # columns that are smoothed in one pass over the links
+OF_LINKS = ("graph_weights", "lambda1", "paths", "blend", "residual_share", "missed")  # what lines 6 and 7 find
 LEAST = 1e-200  # weight of a view of which (4.10) leaves nothing: it counts where no other covers a row
 
 
@@ -75,6 +76,8 @@ class ViewConsensus:
         Left-out residuals of the labelled rows, before that; 0 elsewhere.
     paths : dict of str to list of (float, float)
         Of each lambda that "auto" has chosen: the values tried, and the out-of-fold loss of each.
+    cut : bool
+        Whether the fit was to end in lines 6 and 7 of the present round, which are those of the round before.
     asked_to_stop : callable
         Returns whether the fit is to end, in the middle of a round too; `hetcore.base.boost` sets it.
     """
@@ -90,6 +93,7 @@ class ViewConsensus:
         self.outputs = Outputs.of(problem.scale)
         self.n_rounds, self.blend = 0, None
         self.losses: list[float] = []
+        self.cut = False
 
     def _begin(self, views: list[ViewState]) -> None:
         """Begin with views that have said nothing yet."""
@@ -171,6 +175,16 @@ class ViewConsensus:
         """
         return consensus((self.weights + 1e-12) * which, self.predicted, self.seen, self.outputs.prior)
 
+    @property
+    def view_names(self) -> list[str]:
+        """The views' names."""
+        return [view.name for view in self.views]
+
+    @property
+    def last_losses(self) -> dict[str, float]:
+        """The out-of-fold loss of each view in its last round, by name."""
+        return {view.name: view.losses[-1] for view in self.views if view.losses}
+
     def leads(self) -> NDArray[np.float64]:
         """Return by view (v,) the lowest loss, over the labelled rows it covers, of a view that covers them all."""
         found = np.zeros(len(self.views))
@@ -179,7 +193,7 @@ class ViewConsensus:
         return found
 
     def _weigh(self) -> None:
-        """Lines 4 to 7."""
+        """Lines 4 to 6."""
         known = self.problem.labelled
         losses = self.relative = self.view_losses.mean(axis=1) / self.alone_loss
         rule, covers = self.params["weights"], self.seen
@@ -197,14 +211,25 @@ class ViewConsensus:
             self._weigh_with_sum(covers, self._on_own_rows(held_to))
         self.effective = self._mean_parts()
         self._combine()
-        before = dict(self.graph_weights), self.lambda1, dict(self.paths), self.blend, self.residual_share, self.missed
+        self._before = [getattr(self, name) for name in OF_LINKS]
+        self.graph_weights, self.paths = dict(self.graph_weights), dict(self.paths)
+        self.cut = False
+        self._try(self._weigh_links)
+
+    def _try(self, step: Callable[[], Any]) -> None:
+        """Do a step of lines 6 and 7, or leave them if the fit is to end in it."""
         try:
-            self._weigh_links()
-            self._smooth()
+            step()
         except StopRound:
-            self.graph_weights, self.lambda1, self.paths, self.blend, self.residual_share, self.missed = before
-            # the sweeps of many links would keep whoever waits: e is moved from E as far as in the round before
-            self.smooth, self.smooth_trained = self.left_out + self.moved[0], self.trained + self.moved[1]
+            self._leave_links()
+
+    def _leave_links(self) -> None:
+        """Leave what links tell as in the round before."""
+        self.cut = True
+        for name, value in zip(OF_LINKS, self._before):
+            setattr(self, name, value)
+        # the sweeps of many links would keep whoever waits: e is moved from E as far as in the round before
+        self.smooth, self.smooth_trained = self.left_out + self.moved[0], self.trained + self.moved[1]
 
     def _on_own_rows(self, weights: NDArray) -> NDArray[np.float64]:
         """Return what (4.10) takes, (v,): losses over the prior's, of the rows that each view covers.
@@ -224,13 +249,18 @@ class ViewConsensus:
     def _weigh_links(self) -> None:
         """Line 6, and what line 7 needs."""
         self._weigh_graphs()
-        looks, chooses = self.n_rounds + 1 in LOOKS, self.params["lambda1"] == "auto"
         # once a round, and not where nothing is smoothed: many graphs take seconds
-        wanted = looks and (chooses or self._follows_residuals) or self.lambda1 or self.residual_share
+        wanted = self._looks and (self._chooses or self._follows_residuals) or self.lambda1 or self.residual_share
         useful = any(self.graph_weights.values()) and wanted
         self.blend = self.links.of(self.graph_weights, self._go_on) if useful else None
-        if looks and chooses:
-            self.choose_lambda1()
+
+    @property
+    def _looks(self) -> bool:
+        return self.n_rounds + 1 in LOOKS
+
+    @property
+    def _chooses(self) -> bool:
+        return self.params["lambda1"] == "auto"
 
     @property
     def _follows_residuals(self) -> bool:
@@ -300,13 +330,8 @@ class ViewConsensus:
         working[known] = self.outputs.working(self.left_out[known], self.labels.codes[known])
         return working
 
-    def choose_lambda1(self) -> None:
-        """Choose lambda1 by the out-of-fold loss of e: each fold's labels hidden, its rows scored by its members."""
-        # nothing to smooth along
-        if self.blend is None:
-            self.lambda1 = 0.0
-            self.paths.pop("lambda1", None)
-            return
+    def _lambda1_loss(self) -> Callable[[float], float]:
+        """Return what gives the out-of-fold loss of e: each fold's labels hidden, its rows scored by its members."""
         known, working = self.problem.labelled, self.working
         # what neighbours' labels say of an unlabelled row may be the label that is to be predicted beside it: for
         # numbers that chose too much smoothing
@@ -317,9 +342,9 @@ class ViewConsensus:
         k, each = self.outputs.k, max(1, MOST_SMOOTHED // self.outputs.k)
         together = [range(first, min(first + each, self.n_folds)) for first in range(0, self.n_folds, each)]
 
-        def total(lambda1: float) -> float:
-            """Return the loss over all folds."""
-            return sum(missed(lambda1, folds) for folds in together)
+        def mean(lambda1: float) -> float:
+            """Return the mean loss over all folds."""
+            return float(sum(missed(lambda1, folds) for folds in together) / known.sum())
 
         def missed(lambda1: float, folds: range) -> float:
             """Return the loss over some folds, in one pass over the links."""
@@ -335,15 +360,10 @@ class ViewConsensus:
             parts = [(found[own, i * k : (i + 1) * k], self.labels.codes[own]) for i, own in enumerate(rows)]
             return sum(self.outputs.loss(*part).sum() for part in parts)
 
-        path: list[tuple[float, float]] = []
-        for lambda1 in LAMBDA1:  # rising: once it is worse, it stays so
-            path.append((lambda1, float(total(lambda1) / known.sum())))
-            if len(path) > 1 and path[-1][1] >= path[-2][1]:
-                break
-        self.paths["lambda1"], self.lambda1 = path, min(path, key=lambda each: each[1])[0]
+        return mean
 
     def _smooth(self) -> None:
-        """Line 7."""
+        """Line 7, with lambda1 as it is."""
         self.smooth, self.smooth_trained = self.left_out, self.trained
         # else nothing to smooth along, or nothing gained by it
         if self.blend is not None and self.lambda1:
@@ -354,6 +374,11 @@ class ViewConsensus:
             self.smooth, self.smooth_trained = both[:, : self.outputs.k], both[:, self.outputs.k :]
         self._add_residuals()
         self.moved = self.smooth - self.left_out, self.smooth_trained - self.trained
+
+    def smooth_again(self) -> None:
+        """Line 7 anew, after the rounds have ended."""
+        self.cut = False
+        self._try(self._smooth)
 
     def _add_residuals(self) -> None:
         """Line 7 for numbers: what the neighbours' labels were missed by, as far as it tells the labels left out."""
@@ -442,3 +467,26 @@ class ViewConsensus:
         total = held.sum()
         # where no table has weight, all explain the same
         return dict(zip(names, (held / total if total > 0 else np.full(len(names), 1 / len(names))).tolist()))
+
+
+def choose_lambda1(fits: Sequence[ViewConsensus]) -> bool:
+    """Choose one lambda1 for some fits, if it is time, by their mean out-of-fold loss; return whether it was."""
+    if not (fits[0]._looks and fits[0]._chooses) or any(each.cut for each in fits):
+        return False
+    path: list[tuple[float, float]] = []
+    try:
+        losses = [each._lambda1_loss() for each in fits if each.blend is not None]
+        for lambda1 in LAMBDA1 if losses else ():  # rising: once it is worse, it stays so
+            path.append((lambda1, sum(loss(lambda1) for loss in losses) / len(losses)))
+            if len(path) > 1 and path[-1][1] >= path[-2][1]:
+                break
+    except StopRound:
+        for each in fits:
+            each._leave_links()
+        return False
+    for each in fits:
+        # without a link there is nothing to smooth along
+        each.lambda1 = min(path, key=lambda each: each[1])[0] if path else 0.0
+        each.paths.pop("lambda1", None)
+        each.paths |= {"lambda1": path} if path else {}
+    return True

@@ -49,15 +49,15 @@ class Recorder:
         """Record a round."""
         # Late, for it loads what a fit of another method does without.
         from hetcore.consensus.printed.algorithm1 import Printed
-        from hetcore.consensus.view_predictor import ViewBoosting, added
+        from hetcore.consensus.repeated import RepeatedBoosting, ViewBoosting, added_by
 
         if isinstance(state, Printed):
             self._see_printed(state)
-        if not isinstance(state, ViewBoosting):
+        if not isinstance(state, (ViewBoosting, RepeatedBoosting)):
             return
         if self._rows is None:
-            self._rows = self._chosen(added(state, np.arange(1)).size, state.params["n_iterations"])
-        self._rounds.append(added(state, self._rows).astype(np.float32))
+            self._rows = self._chosen(added_by(state, np.arange(1)).size, state.params["n_iterations"])
+        self._rounds.append(added_by(state, self._rows).astype(np.float32))
         scale = state.problem.scale
         raw = state.raw[self._first(MOST_PREDICTED // state.params["n_iterations"])]
         codes = raw.argmax(axis=1).astype(np.uint16) if scale.is_classifier else scale.labels(scale.fitted(raw))

@@ -9,6 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import hetcore as hc
 from hetcore.consensus.smoothing import share_of_residuals
+from hetcore.consensus.variants import explain_variants
 from hetcore.data.splits import label_split
 from hetcore.model_files import dumps
 
@@ -69,6 +70,10 @@ def test_events_files_and_contributions_have_them():
     again = hc.load(dumps(model))
     assert_array_equal(again.predict(data), model.predict(data))
     assert dumps(again) == dumps(model)
+    # a variant that changes nothing is told by them as the instance is
+    row = data.sources["t"].frame[:1]
+    same = explain_variants(model, data, {"t": row}, "r000")
+    assert_allclose(same.prediction, model.predict(data)[:1], rtol=1e-9)
     # one more instance of a group is told by what its neighbours were missed by
     bare = data.with_edges("group", cut=[("r000", f"r{k:03d}") for k in range(1, 8)])
     near = [model.model_.memory.residuals(each)[1:8].mean() for each in (data, bare)]
