@@ -27,7 +27,7 @@ from scipy import sparse
 
 from hetcore.consensus.link_sums import JoinedLinks, degrees, linked_rows, nothing, times
 from hetcore.consensus.neighbor_columns import walk
-from hetcore.consensus.weights import self_normalised
+from hetcore.consensus.view_weights import self_normalised
 
 __all__ = ["LinkBlend", "Pairs", "graph_weights", "share_of_residuals", "smoothed"]
 

@@ -1,29 +1,87 @@
-"""The weights of views in the consensus, and how a view's weight is dealt to the tables and graphs it is made from."""
+r"""Weights of sources and views: the self-normalised rule of GBC (eqs. 4.10, 4.11), other readings, and what is dealt.
+
+The paper prints w_i = exp(-l_i / z) "with z such that the weights sum to one": z is inside the exponent. So z is the
+root of sum_i exp(-l_i / z) = 1. It exists and is unique for two or more positive losses, and has no scale: losses times
+a constant give the same weights. Equal losses give 1/p; l = (1, 10) gives (0.835, 0.165).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import softmax
 
 from hetcore.consensus.outputs import Outputs
 from hetcore.consensus.table_views import View
-from hetcore.consensus.weights import weights_from_losses
+from hetcore.errors import ParameterError
+from hetcore.kernels.simplex import log_temperature
 from hetcore.kernels.threads import run_each
 from hetcore.numerics import cache_blocks
 
 __all__ = [
-    "FIRM", "SHARPNESS", "consensus", "deal", "explained", "fitted_mix", "losses_of_each", "losses_on_own_rows",
-    "rivals_of", "sharpness_for", "weights_of",
+    "FIRM", "RULES", "SHARPNESS", "consensus", "deal", "explained", "fitted_mix", "losses_of_each",
+    "losses_on_own_rows", "rivals_of", "self_normalised", "sharpness_for", "weights_from_losses", "weights_of",
 ]  # fmt: skip
 
+RULES = ("entropy", "softmax", "equal")
 SHARPNESS = (3.0, 1.0, 2.0, 4.5, 6.0, 9.0, 12.0, 18.0, 27.0, 36.0)  # that "auto" chooses from; 1 is the paper's
 LABELS_PER_SHARPNESS = 15  # labelled rows for each 1 of the largest sharpness above the first
 FAINT = 1e-9  # of the largest weight: views below it are skipped where others cover the same
 PSEUDO_ROWS, PSEUDO_RATIO = 10, 2.0  # rows that a partial view is shrunk by, and its loss on them over the usual one
 SURE = 1.0  # standard errors that a table's views must beat the prior by, for it to explain anything
 FIRM = 2.0  # the same for a part of what several tables' views weigh, where another table's views do
+
+
+def self_normalised(losses: ArrayLike) -> NDArray[np.float64]:
+    """Return the weights of eq. (4.10), (p,), each in [0, 1], summing to one.
+
+    Parameters
+    ----------
+    losses : (p,) array-like of float
+        Not negative, finite. One loss gives weight 1; losses of zero share all the weight.
+
+    Raises
+    ------
+    ParameterError
+        If a loss is negative or not finite, or there is none.
+    """
+    losses = _checked(losses)
+    largest = losses.max()
+    # a source without any loss takes all: the root z does not exist, and this is what it goes to
+    none = losses <= largest * 1e-300
+    if losses.size == 1 or none.any():
+        return none / none.sum() if none.any() else np.ones(1)
+    # the rule has no scale, so that losses may as well be near 1, where exp neither over- nor underflows
+    relative = losses / largest
+    weights = np.exp(-relative * np.exp(-log_temperature(relative)))
+    return weights / weights.sum()
+
+
+def weights_from_losses(losses: ArrayLike, rule: str = "entropy") -> NDArray[np.float64]:
+    """Return weights from losses by a rule: "entropy" (4.10), "softmax" (exp(-l) normalised) or "equal".
+
+    Raises
+    ------
+    ParameterError
+        If the rule is none of these, or a loss is negative or not finite.
+    """
+    losses = _checked(losses)
+    if rule == "entropy":
+        return self_normalised(losses)
+    if rule == "softmax":
+        return softmax(-losses)
+    if rule == "equal":
+        return np.full(losses.size, 1.0 / losses.size)
+    raise ParameterError(f"weights={rule!r} is not one of {', '.join(map(repr, RULES))}: give one of these.")
+
+
+def _checked(losses: ArrayLike) -> NDArray[np.float64]:
+    losses = np.asarray(losses, np.float64)
+    if losses.size == 0 or not np.isfinite(losses).all() or (losses < 0).any():
+        raise ParameterError(f"losses={losses.tolist()!r} must be finite numbers, not negative: check the scores.")
+    return losses
 
 
 def weights_of(losses: NDArray, rule: str, sharpness: float) -> NDArray[np.float64]:
@@ -34,7 +92,7 @@ def weights_of(losses: NDArray, rule: str, sharpness: float) -> NDArray[np.float
     losses : (v,) float64
         Over the prior's loss.
     rule : str
-        As `hetcore.consensus.weights.weights_from_losses` takes it.
+        As `weights_from_losses` takes it.
     sharpness : float
         Above 0; 1 is the paper's rule.
     """

@@ -13,7 +13,7 @@ from scipy.optimize import brentq
 import hetcore as hc
 from hetcore.consensus.printed.algorithm1 import Printed
 from hetcore.consensus.printed.line_search import line_search
-from hetcore.consensus.weights import self_normalised
+from hetcore.consensus.view_weights import self_normalised
 from hetcore.losses import HalfSquared, Logistic
 from hetcore.targets import Problem
 from hetcore.trees import TreeParams, grow

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from hetcore.consensus.weights import RULES, self_normalised, weights_from_losses
+from hetcore.consensus.view_weights import RULES, self_normalised, weights_from_losses
 from hetcore.errors import ParameterError
 from hetcore.kernels.simplex import log_temperature
 from tests.naive import simplex as naive_simplex

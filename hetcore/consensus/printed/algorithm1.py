@@ -67,7 +67,7 @@ from hetcore.consensus.printed.source_learners import (
     TableContent,
     TableLearner,
 )
-from hetcore.consensus.weights import weights_from_losses
+from hetcore.consensus.view_weights import weights_from_losses
 from hetcore.data import HetData
 from hetcore.data.encoding import SourceEncoder
 from hetcore.forest import Forest
