@@ -70,12 +70,20 @@ class ViewBoosting(ViewConsensus):
         As given, or as chosen.
     """
 
+    alike = ""
+
     @classmethod
     def start(
-        cls, problem: Problem, params: dict[str, Any], rng: np.random.Generator, executor: Executor | None = None
+        cls,
+        problem: Problem,
+        params: dict[str, Any],
+        rng: np.random.Generator,
+        executor: Executor | None = None,
+        alike: str = "",
     ) -> Any:
-        """Lines 1 and 2: build the views and give them to their learners."""
+        """Lines 1 and 2: build the views and give them to their learners; `alike` as of `fitted_views`."""
         state = cls(problem, params, LocalExecutor() if executor is None else executor)
+        state.alike = alike
         n_known = int(problem.labelled.sum())
         state.n_folds = folds_for(n_known)
         # a seed for each thing that draws, by place: one more view must not change what the others draw
@@ -95,7 +103,7 @@ class ViewBoosting(ViewConsensus):
         data, learners = self.problem.data, LEARNERS[self.params["base_learner"]]
         if self.params["join_tables"]:
             check_room(data)
-            return fitted_views(data, self.labels, learners, self.executor.n_jobs)
+            return fitted_views(data, self.labels, learners, self.executor.n_jobs, self.alike)
         tables = [SourceState(name, data.rows(name), data.n) for name in data.source_names if data.rows(name).size]
         for table in tables:
             self.executor.add(table, TableFitter, self.problem.labelled, data.sources[table.name])
@@ -223,7 +231,8 @@ class ViewBoosting(ViewConsensus):
             # the outputs by kind and prior, for an object's text says nothing of its arrays
             plain = rule._replace(outputs=rule.outputs.is_classifier, n_jobs=1)
             key = key_of(made.key, made.view.learner, seed, plain, rule.outputs.prior, pulled)
-            content = content._replace(key=key, columns_key=made.key)
+            # a fit whose columns alone are those of others has rounds of its own, and nothing to be recalled
+            content = content._replace(key="" if self.alike else key, columns_key=made.key)
         kind = TreeLearner if made.view.learner in TREES else SmoothLearner
         self.executor.add(state, kind, self.problem.labelled, content)
         return state

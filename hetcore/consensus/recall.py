@@ -65,6 +65,18 @@ class Memory:
             self.room = room
             self._shrink()
 
+    @contextmanager
+    def at_least(self, room: int) -> Iterator[None]:
+        """Have some room while a fit makes the same things several times, also where none is given."""
+        had = self.room
+        if not had:
+            self.give_room(room)
+        try:
+            yield
+        finally:
+            if not had:
+                self.give_room(0)
+
     def get(self, kind: str, key: str) -> Any:
         """Return a result, None if it is not there."""
         with self._lock:

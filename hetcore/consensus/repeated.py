@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from numpy.typing import NDArray
 
 from hetcore.consensus.boosting import ViewBoosting
 from hetcore.consensus.executor import Executor
-from hetcore.consensus.recall import held_beside
+from hetcore.consensus.recall import MEMORY, held_beside
 from hetcore.consensus.view_consensus import choose_lambda1
 from hetcore.consensus.view_predictor import ViewModel, added
 from hetcore.data import HetData
@@ -28,6 +29,8 @@ from hetcore.targets import Problem, Scale
 __all__ = ["RepeatedBoosting", "RepeatedModel", "added_by", "model_of", "repeats_for", "start"]
 
 FEW, VERY_FEW = 300, 60  # labelled rows up to which two fits are made, and below which four
+ROOM = 256 << 20  # bytes in which the fits share what no label changes
+NUMBERS = count()
 MOST_INSTANCES = 20_000  # beyond, columns cost more than rounds, and are not made twice
 
 
@@ -46,15 +49,17 @@ def start(
     problem: Problem, params: dict[str, Any], rng: np.random.Generator, executor: Executor
 ) -> ViewBoosting | RepeatedBoosting:
     """Return the state of a fit, or of several."""
-    first = ViewBoosting.start(problem, params, rng, executor)
-    count = repeats_for(problem, params)
-    if count == 1:
-        return first
-    # lambda0 is chosen once
-    fits, params = [first], params | {"lambda0": first.lambda0}
-    for _ in range(count - 1):
-        with held_beside():
-            fits.append(ViewBoosting.start(problem, params, rng, executor))
+    repeats = repeats_for(problem, params)
+    if repeats == 1:
+        return ViewBoosting.start(problem, params, rng, executor)
+    # a name that no other fit of this process has; where fits are recalled, each is by what it is made from
+    alike, fits = "" if MEMORY.room else f"repeated {next(NUMBERS)}", []
+    with MEMORY.at_least(ROOM):
+        for _ in range(repeats):
+            with held_beside():
+                fits.append(ViewBoosting.start(problem, params, rng, executor, alike))
+            # lambda0 is chosen once
+            params = params | {"lambda0": fits[0].lambda0}
     return RepeatedBoosting(fits)
 
 

@@ -327,7 +327,7 @@ class TreeLearner(ViewLearner):
         # nothing pulls in the first round: with another lambda0 it is the same
         alike = self.rule._replace(outputs=self.outputs.is_classifier, n_jobs=1, lambda0=0.0)
         shared = content.columns_key and self.pulled.size
-        key = content.columns_key, content.learner, content.seed, alike, self.outputs.prior, self.pulled
+        key = content.columns_key, content.learner, content.seed, alike, self.outputs.prior, self.pulled, self.fold
         self.first_key = key_of(*key) if shared else ""
         shape = (self.outputs.k, self.outputs.k if self.outputs.is_classifier else 0)
         jobs = self.rule.n_jobs if own * self.varying.size >= SHARED else 1

@@ -110,6 +110,7 @@ class ViewColumns(Stored):
         learners: tuple[str, ...] = LEARNERS,
         encodings: Mapping[str, TableEncoding] | None = None,
         n_jobs: int = 1,
+        alike: str = "",
     ) -> ViewColumns:
         """Learn encoders, scales and components, and which views there are.
 
@@ -123,10 +124,17 @@ class ViewColumns(Stored):
             By table with a record, as learned where it is: no view joins tables, and no table is read here.
         n_jobs : int, default=1
             Threads; the same bits.
+        alike : str, optional
+            See `fitted_views`.
         """
         apart = encodings is not None
-        self.tables = TableColumns.apart(encodings) if apart else TableColumns()
-        tables = None if apart else self.tables.fit_transform(data, not labels.of_classes, n_jobs)
+
+        def encoded() -> tuple[TableColumns, Tables]:
+            columns = TableColumns()
+            return columns, columns.fit_transform(data, not labels.of_classes, n_jobs)
+
+        found = (TableColumns.apart(encodings), None) if apart else MEMORY.recalled("tables", alike, encoded)
+        self.tables, tables = found
         linked = {name: graph for name, graph in data.graphs.items() if graph.n_edges}
         self.units = {name: float(graph.weights.mean(dtype=np.float64)) for name, graph in linked.items()}
         largest = sorted(linked, key=lambda name: -linked[name].n_edges)[:MOST_GRAPHS]
@@ -530,19 +538,25 @@ def views_apart(
 
 
 def fitted_views(
-    data: HetData, labels: KnownLabels, learners: tuple[str, ...] = LEARNERS, n_jobs: int = 1
+    data: HetData, labels: KnownLabels, learners: tuple[str, ...] = LEARNERS, n_jobs: int = 1, alike: str = ""
 ) -> tuple[ViewColumns, list[DataView]]:
-    """Return the columns of all views, learned from some data, and its views; both recalled where they are known."""
+    """Return the columns of all views, learned from some data, and its views; both recalled where they are known.
+
+    What fits of one name, `alike`, are made from differs by the folds alone: views that see no label are the same.
+    """
 
     def fit() -> tuple[ViewColumns, list[DataView]]:
-        columns = ViewColumns().fit(data, labels, learners, n_jobs=n_jobs)
+        columns = ViewColumns().fit(data, labels, learners, n_jobs=n_jobs, alike=alike)
         columns.origin, found = key, columns.of_training()
-        if key:
+        if alike:
+            keys = ["" if each.view.sees_labels else f"{alike} {each.view.columns} {each.view.sees}" for each in found]
+            found = [each._replace(key=key) for each, key in zip(found, keys)]
+        elif key:
             found = [each._replace(key=_key_of_view(each, data, labels)) for each in found]
         hold_views(columns, data, labels, found)
         return columns, found
 
-    key = origin_of(data, labels, learners) if MEMORY.room else ""
+    key = origin_of(data, labels, learners) if MEMORY.room and not alike else ""
     return MEMORY.recalled("views", key, fit)
 
 

@@ -7,6 +7,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import hetcore as hc
+from hetcore.consensus.recall import MEMORY, Memory
 from hetcore.consensus.repeated import RepeatedModel, repeats_for
 from hetcore.consensus.variants import explain_variants
 from hetcore.errors import ModelFileError, ParameterError
@@ -136,6 +137,22 @@ def test_a_prediction_of_the_fits_data_makes_no_columns_anew(monkeypatch):
     monkeypatch.setattr(columns, "_matrices", lambda *given, **how: made.append(1) or plain(*given, **how))
     fit.predict(data)
     assert not made
+
+
+def test_what_the_fits_share_and_what_is_recalled_changes_no_bit(monkeypatch):
+    data, _ = planted("classification", n=60)
+
+    def fitted(**params):
+        return model("classification", n_repeats=2, n_iterations=3, **params).fit(data).contributions(data, True, True)
+
+    shared = fitted()
+    assert not MEMORY.room and not MEMORY.held
+    with MEMORY.at_least(64 << 20):
+        recalled = [fitted(), fitted(lambda0=0.5), fitted()]
+    monkeypatch.setattr(Memory, "recalled", lambda self, kind, key, make: make())
+    alone = fitted()
+    for each in (shared, recalled[0], recalled[2]):
+        assert_array_equal(each, alone)
 
 
 def test_no_fit_at_all_is_refused():
