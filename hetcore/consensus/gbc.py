@@ -44,6 +44,8 @@ Departures of the default from the paper
   a real E has no bound.
 - lambda0 is relative: all unlabelled rows together against all labelled ones, of which no row weighs more than lambda0
   labels. Only views that see no label pull and are pulled, to an E of the labels' size.
+- Of at most 300 labelled rows all this is done twice, below 60 four times, on folds dealt anew; what is said is the
+  mean (`hetcore.consensus.repeated`).
 - The fit ends when the out-of-fold loss of the consensus no longer falls; N is the most rounds there may be.
 
 Reference: X. Shi, J.-F. Paiement, D. Grangier, P. S. Yu, "Learning from heterogeneous sources via gradient boosting
@@ -166,7 +168,7 @@ class _GBC(Tempering, BoostedEstimator):
         "auto",
         Whole(1).or_text("auto"),
         "How many fits there are, each on folds dealt anew, of which the consensus is the mean. "
-        '"auto" is 4 below 60 labelled rows, 2 up to 300, else 1; also 1 beyond 20,000 instances and with '
+        '"auto" is 4 below 60 labelled rows, 2 up to 300, else 1; also 1 beyond 5,000 instances and with '
         "join_tables=False. Never as printed.",
     )
     n_iterations: int = param(100, Whole(1), "Rounds N.", Slider("Rounds N", 5, 200, 5))

@@ -31,7 +31,7 @@ __all__ = ["RepeatedBoosting", "RepeatedModel", "added_by", "model_of", "repeats
 FEW, VERY_FEW = 300, 60  # labelled rows up to which two fits are made, and below which four
 ROOM = 256 << 20  # bytes in which the fits share what no label changes
 NUMBERS = count()
-MOST_INSTANCES = 20_000  # beyond, columns cost more than rounds, and are not made twice
+MOST_INSTANCES = 5_000  # beyond, columns cost more than rounds, and are not made twice
 
 
 def repeats_for(problem: Problem, params: dict[str, Any]) -> int:

@@ -72,6 +72,8 @@ BY_PATH = {True: MemoryNeed(7, 90, 15), False: MemoryNeed(10, 115, 118)}
 BLOCKS = 0.8
 """GiB of address space beside it: tables are read in blocks, by several threads."""
 FIXED = 40 * 2**20
+SMALL, AGAIN = 5_000, 2.5
+"""Rows up to which a consensus may be several fits (`n_repeats`), and how many times one fit they take."""
 
 
 def needed(task: TrainingTask) -> int:
@@ -79,8 +81,10 @@ def needed(task: TrainingTask) -> int:
     shape, need = shape_of(task), need_of(task.estimator)
     counts = (shape.cells, shape.records, shape.rows * shape.outputs, shape.links, shape.pairs**2)
     # Twice the payload: as it was sent, and as it was read, both are there while the training begins.
-    own = int(MARGIN * (FIXED + 2 * shape.payload + sum(each * count for each, count in zip(need, counts))))
+    fit = sum(each * count for each, count in zip(need, counts))
     recalls = task.estimator in METHODS and find(task.estimator).__module__.startswith("hetcore.consensus.")
+    fit *= AGAIN if recalls and shape.rows <= SMALL else 1
+    own = int(MARGIN * (FIXED + 2 * shape.payload + fit))
     # What earlier trainings left is in the same process, so it is part of what the limit must hold.
     return own + (min(RECALLED, own // LEFT) if recalls else 0)
 

@@ -10,6 +10,7 @@ import hetcore as hc
 from hetcore.consensus.recall import MEMORY, Memory
 from hetcore.consensus.repeated import RepeatedModel, repeats_for
 from hetcore.consensus.variants import explain_variants
+from hetcore.consensus.view_predictor import ViewModel
 from hetcore.errors import ModelFileError, ParameterError
 from hetcore.model_files import dumps
 from hetcore.targets import Problem
@@ -44,7 +45,7 @@ def test_very_many_instances_have_one_fit(monkeypatch):
 
     data, _ = planted("regression", n=80)
     monkeypatch.setattr(module, "MOST_INSTANCES", 79)
-    assert isinstance(model("regression", n_iterations=2).fit(data).model_, hc.consensus.view_predictor.ViewModel)
+    assert isinstance(model("regression", n_iterations=2).fit(data).model_, ViewModel)
 
 
 def test_all_is_the_mean_of_the_fits(repeated):
