@@ -60,12 +60,16 @@ def _places(best: Sequence[Comparison], unit: str) -> list[list[str]]:
 
 
 def seconds_table(cells: Iterable[Mapping[str, Any]], method: str, unit: str = "%") -> str:
-    """Return a row a problem: processor seconds of fit and predict, and how many times CatBoost's, by label share."""
+    """Return a row a problem: processor seconds of fit and predict, and how many times CatBoost's, by label share.
+
+    The last column is of all shares together.
+    """
     both = seconds(places(cells), method)
     if not both:
         return f"No finished cell has the seconds of {method} and of CatBoost.\n"
     shares = sorted({share for _, share in both})
-    head = ["problem", *(f"{share:g}{unit}, s" for share in shares), *(f"{share:g}{unit}, ratio" for share in shares)]
+    names = [f"{share:g}{unit}" for share in shares]
+    head = ["problem", *(f"{name}, s" for name in names), *(f"{name}, ratio" for name in [*names, "together"])]
     # the slowest first: it is where time is worth an hour
     worst = {problem: max(a / b for (name, _), (a, b) in both.items() if name == problem) for problem, _ in both}
     rows = []
@@ -73,7 +77,8 @@ def seconds_table(cells: Iterable[Mapping[str, Any]], method: str, unit: str = "
         here = [both.get((problem, share)) for share in shares]
         times = [each and f"{each[0]:.2f}" for each in here]
         ratios = [each and f"{each[0] / each[1]:.2f}" for each in here]
-        rows.append([problem, *(text or "–" for text in times + ratios)])
+        ours, theirs = np.sum([each for each in here if each], axis=0)
+        rows.append([problem, *(text or "–" for text in times + ratios), f"{ours / theirs:.2f}"])
     return _rows(head, rows) + "\n" + _seconds(both)
 
 

@@ -100,7 +100,7 @@ class ViewColumns(Stored):
         "by_category": Part(CategoryLabels, optional=True), "whole": Value(Flag(), absent=False),
     }  # fmt: skip
 
-    origin = ""  # digest of the data of `fit`, where it is recalled
+    origin, asked = "", LEARNERS  # digest of the data of `fit`, where it is recalled, and which learners might look
     whole = True  # labels counted as if none were hidden, two links that never lead back; not in files of before
 
     def fit(
@@ -194,11 +194,7 @@ class ViewColumns(Stored):
         """Return the views of any data, whose instances' labels and folds are those of the training data."""
         if (made := held_views(self, data, labels)) is not None:
             return made
-        if (
-            MEMORY.room
-            and self.origin
-            and self.origin == origin_of(data, labels, {view.learner for view in self.views})
-        ):
+        if MEMORY.room and self.origin and self.origin == origin_of(data, labels, self.asked):
             _, made = MEMORY.get("views", self.origin) or (None, None)
             if made is not None:
                 return made
@@ -547,7 +543,7 @@ def fitted_views(
 
     def fit() -> tuple[ViewColumns, list[DataView]]:
         columns = ViewColumns().fit(data, labels, learners, n_jobs=n_jobs, alike=alike)
-        columns.origin, found = key, columns.of_training()
+        columns.origin, columns.asked, found = key, learners, columns.of_training()
         if alike:
             keys = ["" if each.view.sees_labels else f"{alike} {each.view.columns} {each.view.sees}" for each in found]
             found = [each._replace(key=key) for each, key in zip(found, keys)]

@@ -105,8 +105,10 @@ class Timeline {
     this.about = { last, total, ended, texts, settled };
     if (this.run !== run) {
       const still = matchMedia("(prefers-reduced-motion: reduce)").matches;
-      // what a change comes to is waited for; only the first training is watched at leisure
-      Object.assign(this, { run, answering: this.run !== null, states: 0, shown: undefined, playing: fresh && !still });
+      // what a change comes to is waited for: one that has ended is shown as it ended; the first training is watched at
+      // leisure
+      const answering = this.run !== null, playing = fresh && !still && !(answering && ended);
+      Object.assign(this, { run, answering, states: 0, shown: undefined, playing });
       this.round = this.playing ? 1 : at || Infinity;
       for (const chart of this.charts) chart.old = performance.now() + PATIENCE;  // what they show is of the one before
       setTimeout(() => this.show(), PATIENCE + 20);
