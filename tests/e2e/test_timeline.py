@@ -266,10 +266,18 @@ def test_another_training_begins_anew_and_the_keyboard_moves_it(stage):
     stage.get_by_label("Round that the charts show").focus()
     stage.keyboard.press("ArrowLeft")
     stage.wait_for_function(EQUAL, arg=11)
+    # one that goes on is followed from its first round; what has ended is the answer to a change, and shown at once
     stage.evaluate("window.shown.length = 0")
+    _tell(stage, run="b", last=3, ended=False)
+    stage.wait_for_function("() => window.shown.length")
     _tell(stage, run="b")
     stage.wait_for_function(AT_END, arg=12)
     assert [rounds for chart, rounds in stage.evaluate("window.shown") if chart == "1"][0] == 1
+    stage.evaluate("window.shown.length = 0")
+    _tell(stage, run="c")
+    stage.wait_for_function(AT_END, arg=12)
+    stage.wait_for_function(EQUAL, arg=12)
+    assert all(rounds == 12 for _, rounds in stage.evaluate("window.shown"))
 
 
 def test_the_notebooks_view_is_played_and_scrubbed_by_the_same_timeline(page):
