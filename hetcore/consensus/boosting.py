@@ -70,7 +70,7 @@ class ViewBoosting(ViewConsensus):
         As given, or as chosen.
     """
 
-    alike = ""
+    alike, repeats = "", 1
 
     @classmethod
     def start(

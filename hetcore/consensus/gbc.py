@@ -370,7 +370,7 @@ class _GBC(Tempering, BoostedEstimator):
         return "" if same else "The weights of the model file are not those of its sources"
 
 
-def _weights_of(state: ViewBoosting) -> dict[str, Any]:
+def _weights_of(state: ViewBoosting | RepeatedBoosting) -> dict[str, Any]:
     """Return the weights of sources, graphs and views, whose weight is dealt to which source, and what was chosen."""
     weights = dict(zip(state.view_names, state.effective.tolist()))
     chosen = {"lambda0": state.lambda0, "lambda1": state.lambda1, "sharpness": state.sharpness}
@@ -387,11 +387,12 @@ def _weights_of(state: ViewBoosting) -> dict[str, Any]:
             "choices": chosen,
             "paths": {name: list(path) for name, path in state.paths.items()},
             "graphs_explain_nothing": bool(state.graph_weights) and not any(state.graph_weights.values()),
+            "repeats": state.repeats,
         },
     }
 
 
-def _by_source(state: ViewBoosting, dealt: NDArray) -> dict[str, dict[str, float]]:
+def _by_source(state: ViewBoosting | RepeatedBoosting, dealt: NDArray) -> dict[str, dict[str, float]]:
     """Return by view the part of its weight that each table's is, and under "graph NAME" each graph's; no zeros."""
     names = [*state.columns.tables.names, *(f"graph {name}" for name in state.graph_weights)]
     # parts below 1e-6 are rounding, and would fill the history

@@ -79,6 +79,11 @@ class RepeatedBoosting:
         self.outputs, self.columns, self.view_names = first.outputs, first.columns, first.view_names
         self.lambda0 = first.lambda0
 
+    @property
+    def repeats(self) -> int:
+        """How many fits there are."""
+        return len(self.fits)
+
     def round(self) -> bool:
         """Do one round of each fit that has not ended; return whether nothing is left to do."""
         for each in self.going:

@@ -48,7 +48,9 @@ def test_a_lambda_is_reported_with_the_loss_that_chose_it():
     assert words.why(detail) == ["λ0 = 0, chosen out of fold: the left-out loss is 0.5, and 0.6 at 1."]
     detail["paths"]["lambda0"][2] = (1.0, 0.5001)
     assert words.why(detail)[0].endswith("the left-out loss is 0.5, and about the same at 1.")
-    assert words.why({"choices": {"lambda0": 0.3}}) == []
+    assert words.why({"choices": {"lambda0": 0.3}, "repeats": 1}) == []
+    few = words.why({"choices": {"lambda0": 0.3}, "repeats": 4})
+    assert few == ["Labels are few, so this is the mean of 4 fits, each on folds dealt anew."]
     detail = {"choices": {"lambda1": 3.0}, "paths": {"lambda1": [(0.0, 0.5), (3.0, 0.4)]}}
     assert words.why(detail)[0].startswith("λ1 = 3, the largest that was tried, chosen out of fold: ")
     assert words.why({"choices": {"residual_share": 0.0}}) == []

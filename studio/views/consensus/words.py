@@ -56,12 +56,14 @@ class Look(NamedTuple):
 
 
 def why(detail: Mapping[str, Any]) -> list[str]:
-    """Return a sentence for each λ that was chosen out of fold: its value, the left-out loss with it and without."""
+    """Return a sentence for each λ that was chosen out of fold, with its left-out losses, and for what else was."""
     paths, choices = detail.get("paths", {}), detail.get("choices", {})
     found = [_because(SYMBOLS[name], path, choices[name]) for name, path in paths.items() if name in choices]
     if share := choices.get("residual_share"):
         missed = f"{share:.0%} of what the neighbours' labels were missed by is added"
         found.append(f"Linked instances are missed alike: {missed}, chosen out of fold.")
+    if (repeats := detail.get("repeats", 1)) > 1:
+        found.append(f"Labels are few, so this is the mean of {repeats} fits, each on folds dealt anew.")
     if detail.get("graphs_explain_nothing"):
         # A graph's weight is of what the views leave over: one that smooths columns along its links may be heavy.
         found.append("Linked instances are no more alike than any two, so λ1 has nothing to smooth along.")
