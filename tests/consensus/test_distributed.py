@@ -58,12 +58,12 @@ def same(one, other):
     "params",
     [
         {},
-        {"base_learner": "tree"},
+        {"base_learner": "tree", "n_repeats": 2},
         {"base_learner": "kernel", "join_tables": False},
         {"subsample": 1.0, "pull": "all", "weights": "learned", "max_depth": -1, "lambda0": 0.0},
         {"printed": True, "lambda0": 0.1, "lambda1": 0.1},
     ],
-    ids=["default", "trees", "kernel", "others", "printed"],
+    ids=["default", "trees, twice", "kernel", "others", "printed"],
 )
 def test_a_fit_on_the_cluster_has_the_bits_of_the_local_one(client, task, params):
     data, _ = planted(task)

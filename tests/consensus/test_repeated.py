@@ -7,6 +7,8 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import hetcore as hc
+from hetcore.consensus import view_consensus
+from hetcore.consensus.boosting import ViewBoosting
 from hetcore.consensus.recall import MEMORY, Memory
 from hetcore.consensus.repeated import RepeatedModel, repeats_for
 from hetcore.consensus.variants import explain_variants
@@ -93,6 +95,21 @@ def test_one_lambda1_is_chosen_for_all(repeated):
     assert path is None or fit.lambda1_ in dict(path)
     # of the losses that all fits had together
     assert path is None or fit.lambda1_ == min(path, key=lambda each: each[1])[0]
+
+
+def test_a_lambda1_that_is_chosen_once_some_have_ended_is_that_of_all(monkeypatch):
+    data, _ = planted("classification", n=80)
+    monkeypatch.setattr(view_consensus, "LOOKS", (2, 5))
+    ends = iter([False, False, False, True, False, False, False])  # the second ends after its second round
+
+    def ended(state):
+        return next(ends, True)
+
+    monkeypatch.setattr(ViewBoosting, "_ended", ended)
+    seen = []
+    fit = model("classification", n_repeats=2, n_iterations=6)
+    fit.fit(data, callbacks=[lambda event: seen.append(event.detail["choices"]["lambda1"])])
+    assert len(seen) == 6 and {each.lambda1 for each in fit.model_.models} == {seen[-1]}
 
 
 def test_a_file_has_them_all_and_one_without_them_is_refused(repeated):
