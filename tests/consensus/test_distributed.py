@@ -329,11 +329,12 @@ def test_a_loop_of_dask_that_does_not_start_is_nobody_there(monkeypatch):
 def test_tuning_on_the_cluster_finds_the_same(client):
     data, _ = planted("regression")
     grid = {"lambda0": [0.0, 0.3], "max_depth": [2, 3]}
-    here = cross_validate(model("regression", n_iterations=4, random_state=0), data, grid, n_folds=3)
+    how = {"n_iterations": 4, "random_state": 0, "n_repeats": 1}
+    here = cross_validate(model("regression", **how), data, grid, n_folds=3)
     asked = []
     with joblib.parallel_config("dask", client=client):
         there = cross_validate(
-            model("regression", n_iterations=4, random_state=0), data, grid, n_folds=3, n_jobs=-1,
+            model("regression", **how), data, grid, n_folds=3, n_jobs=-1,
             progress=lambda done, total: asked.append((done, total)),
         )  # fmt: skip
     assert_array_equal(there.scores, here.scores)

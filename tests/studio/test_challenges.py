@@ -73,8 +73,8 @@ def test_without_hidden_labels_or_rounds_or_classes_there_is_no_attempt():
     [
         ("one", ["kar"], 0.06, True), ("one", ["fac"], 0.06, False),
         ("few", ["fou", "fac", "kar", "pix", "zer"], 0.06, False),  # as the page begins
-        ("few", ["fou", "fac", "kar", "pix", "zer"], 0.1, True),
-        ("four", ["fou", "fac", "pix", "zer"], 0.15, True), ("four", ["fou", "fac", "kar", "pix"], 0.06, False),
+        ("few", ["fou", "fac", "kar", "pix", "zer"], 0.15, True),
+        ("four", ["fou", "fac", "pix", "zer"], 0.15, True), ("four", ["fou", "fac", "pix", "zer"], 0.06, False),
     ],
 )  # fmt: skip
 def test_a_goal_is_reached_by_some_settings_and_missed_by_others(key, tables, rate, wins):
