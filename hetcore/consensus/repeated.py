@@ -1,10 +1,9 @@
-r"""Where few rows are labelled: the mean of several fits of the default, on folds dealt anew.
+"""Repeated cross-fitting: where few rows are labelled, the mean of several fits of the default.
 
-With fifty labels ten fewer or more in a fold are luck, and so is which rows a member does not see. Each fit deals the
-labelled rows to folds of its own, draws its own rows and columns, and weighs its own views (Kim 2009, "Estimating
-classification error rate: repeated cross-validation, repeated hold-out and bootstrap"); raw scores, weights and
-contributions are means over them. A labelled row is left out once in each. They go side by side, round by round, until
-each has ended.
+Of fifty labels it is luck which five a fold has. Each fit deals the labelled rows to folds of its own, draws its own
+rows and columns, and weighs its own views; raw scores, weights and contributions are means over the fits, as
+Chernozhukov et al. 2018 ("Double/debiased machine learning", section 3.4) average over splits. A labelled row is left
+out once in each. The fits go side by side, round by round, until each has ended, with one lambda1 for all.
 """
 
 from __future__ import annotations
@@ -30,8 +29,8 @@ __all__ = ["RepeatedBoosting", "RepeatedModel", "added_by", "model_of", "repeats
 
 FEW, VERY_FEW = 300, 60  # labelled rows up to which two fits are made, and below which four
 ROOM = 256 << 20  # bytes in which the fits share what no label changes
-NUMBERS = count()
 MOST_INSTANCES = 5_000  # beyond, columns cost more than rounds, and are not made twice
+NUMBERS = count()  # of the repeated fits of this process
 
 
 def repeats_for(problem: Problem, params: dict[str, Any]) -> int:
@@ -89,9 +88,9 @@ class RepeatedBoosting:
         for each in self.going:
             each.learn()
         # one lambda1 for all, the ended ones among them, for it has one value to a person
-        rest = [each for each in self.fits if each not in self.going]
-        if choose_lambda1([*self.going, *rest]):
-            for each in rest:
+        ended = [each for each in self.fits if each not in self.going]
+        if choose_lambda1(self.going, ended):
+            for each in ended:
                 each.smooth_again()
         self.going = [each for each in self.going if not each.conclude()]
         return not self.going

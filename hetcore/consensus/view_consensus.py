@@ -469,9 +469,13 @@ class ViewConsensus:
         return dict(zip(names, (held / total if total > 0 else np.full(len(names), 1 / len(names))).tolist()))
 
 
-def choose_lambda1(fits: Sequence[ViewConsensus]) -> bool:
-    """Choose one lambda1 for some fits, if it is time, by their mean out-of-fold loss; return whether it was."""
-    if not (fits[0]._looks and fits[0]._chooses) or any(each.cut for each in fits):
+def choose_lambda1(going: Sequence[ViewConsensus], ended: Sequence[ViewConsensus] = ()) -> bool:
+    """Choose one lambda1 for some fits, if it is time, by their mean out-of-fold loss; return whether it was.
+
+    Those that have ended keep what they have if the others are to end here.
+    """
+    now, fits = going[0], [*going, *ended]
+    if not (now._looks and now._chooses) or any(each.cut for each in fits):
         return False
     path: list[tuple[float, float]] = []
     try:
@@ -481,7 +485,7 @@ def choose_lambda1(fits: Sequence[ViewConsensus]) -> bool:
             if len(path) > 1 and path[-1][1] >= path[-2][1]:
                 break
     except StopRound:
-        for each in fits:
+        for each in going:
             each._leave_links()
         return False
     for each in fits:

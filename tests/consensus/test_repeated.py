@@ -17,6 +17,7 @@ from hetcore.errors import ModelFileError, ParameterError
 from hetcore.model_files import dumps
 from hetcore.targets import Problem
 from tests.consensus.test_consensus import TASKS, model, planted
+from tests.consensus.test_stop_in_a_round import LOOK, Stopping
 
 FITS = 3
 
@@ -145,6 +146,16 @@ def test_it_may_end_after_any_round(stop):
     fit = model("classification", n_repeats=2, n_iterations=9)
     fit.fit(data, callbacks=[lambda event: seen.append(event) or len(seen) == stop])
     assert fit.n_iterations_ == stop and len(set(fit.predict(data))) > 1
+
+
+@pytest.mark.parametrize("k", [1, 9, 30])
+def test_a_stop_in_a_round_leaves_the_model_that_was_shown(monkeypatch, k):
+    monkeypatch.setattr(view_consensus, "LOOKS", (LOOK,))
+    data, truth = planted("regression", n=80)
+    fit, stopping = model("regression", n_repeats=2, n_iterations=LOOK, base_learner="kernel"), Stopping(k)
+    fit.fit(data, eval_y=truth, callbacks=[stopping])
+    assert stopping.asked >= k and fit.n_iterations_ == LOOK
+    assert_allclose(fit.history_["metric:held_out"][-1], rmse_of(fit, data, ~data.labelled), rtol=1e-9)
 
 
 def test_a_prediction_of_the_fits_data_makes_no_columns_anew(monkeypatch):

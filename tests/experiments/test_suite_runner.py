@@ -90,6 +90,10 @@ def test_seconds_are_over_those_of_catboost_with_two_hops_or_joined():
     assert verdict.seconds(verdict.places(cells), "M") == {("p", 10): (4.0, 2.0), ("q", 10): (3.0, 6.0)}
     text = printing.seconds_table(cells, "M")
     assert text.index("| p | 4.00 | 2.00 |") < text.index("| q | 3.00 | 0.50 |") and "most 2.00 (p at 10%)" in text
+    cells += [cell("p", "M", 50, split=0, error=1.0, seconds=2.0)]
+    cells += [cell("p", "CatBoost2hop", 50, split=0, error=1.0, seconds=4.0)]
+    both = printing.seconds_table(cells, "M")
+    assert "| p | 4.00 | 2.00 | 2.00 | 0.50 | 1.00 |" in both and "| q | 3.00 | – | 0.50 | – | 0.50 |" in both
 
 
 @pytest.fixture(scope="module")

@@ -11,6 +11,7 @@ from streamlit.testing.v1 import AppTest
 
 from benchmarks.speed.memory import CASES
 from benchmarks.speed.memory_data import Size
+from hetcore.consensus.repeated import MOST_INSTANCES
 from hetcore.data import HetData
 from hetcore.data.reading.parquet_files import ParquetTable
 from hetcore.registry import METHODS
@@ -27,6 +28,11 @@ SMALL = Size(400, 5, 3, 4)
 def task(estimator="GBCClassifier", size=SMALL, **more):
     case = CASES[estimator]
     return jobs.TrainingTask(estimator, case.params, case.make(size), form=case.form, **more)
+
+
+def test_up_to_as_many_rows_as_have_several_fits_a_consensus_needs_as_much_for_them():
+    # the studio's own process does not load the library's kernels, so that it has a number of its own
+    assert memory.SMALL == MOST_INSTANCES
 
 
 @pytest.mark.parametrize("estimator", CASES)
