@@ -133,9 +133,12 @@ def rivals_of(covers: NDArray[np.bool_], step: int = 1) -> list[tuple[NDArray, N
     step : int
         Of the rows every so many-th is returned.
     """
-    each, place = np.unique(covers, axis=0, return_inverse=True)
-    groups = [(np.flatnonzero(place == i), np.flatnonzero(own)) for i, own in enumerate(each)]
-    return [(alike, np.flatnonzero(covers[:, rows].all(axis=1)), rows[::step]) for alike, rows in groups]
+    groups: dict[bytes, list[int]] = {}
+    # by their bytes: NumPy's unique rows would be records of as many fields as there are labelled rows
+    for i, own in enumerate(covers):
+        groups.setdefault(own.tobytes(), []).append(i)
+    found = [(np.array(alike), np.flatnonzero(covers[alike[0]])) for alike in groups.values()]
+    return [(alike, np.flatnonzero(covers[:, rows].all(axis=1)), rows[::step]) for alike, rows in found]
 
 
 def consensus(weights: NDArray, predicted: Sequence[NDArray], covers: NDArray, prior: NDArray) -> NDArray[np.float64]:
