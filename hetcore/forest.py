@@ -57,28 +57,29 @@ class Forest(Stored):
 
     def __init__(self, n_outputs: int = 1) -> None:
         self.n_outputs = int(n_outputs)
-        self._nodes: list[np.ndarray] = []
-        self._values: list[np.ndarray] = []
-        self._scales: list[float] = []
+        # nodes, values, sizes and scales of some trees each, joined to one part at the next prediction
+        self._parts: list[tuple[np.ndarray, ...]] = []
         self._flat: tuple[np.ndarray, ...] | None = None
 
     def __len__(self) -> int:
         """Return the number of trees."""
-        return len(self._nodes)
+        return sum(scales.size for *_, scales in self._parts)
 
     @property
     def width(self) -> int:
         """The columns that a table must have for these trees, at least."""
-        return 1 + max((int(nodes["feature"].max(initial=-1)) for nodes in self._nodes), default=-1)
+        return 1 + max((int(nodes["feature"].max(initial=-1)) for nodes, *_ in self._parts), default=-1)
 
     def append(self, tree: Tree, scale: float = 1.0) -> None:
         """Add `scale` times `tree`, of `n_outputs` outputs, but not what the tree knows of its training rows."""
-        if tree.values.shape[1] != self.n_outputs:
-            raise ValueError(f"A tree of {tree.values.shape[1]} outputs cannot join a forest of {self.n_outputs}.")
-        self._nodes.append(tree.nodes)
-        self._values.append(tree.values)
-        self._scales.append(float(scale))
-        # flattened anew at the next prediction, not at each append: growing would be quadratic in the trees
+        self.add(tree.nodes, tree.values, np.array([tree.nodes.size]), scale)
+
+    def add(self, nodes: np.ndarray, values: np.ndarray, sizes: np.ndarray, scale: float = 1.0) -> None:
+        """Add `scale` times some trees, whose nodes (N,) and values (N, K) follow one another, `sizes` nodes each."""
+        if values.shape[1] != self.n_outputs:
+            raise ValueError(f"A tree of {values.shape[1]} outputs cannot join a forest of {self.n_outputs}.")
+        self._parts.append((nodes, values, sizes, np.full(len(sizes), float(scale))))
+        # flattened anew at the next prediction, not at each call: growing would be quadratic in the trees
         self._flat = None
 
     @classmethod
@@ -88,22 +89,21 @@ class Forest(Stored):
         leaf = np.zeros(1, NODE_DTYPE)
         leaf["left"] = leaf["right"] = -1
         forest = cls(value.size)
-        forest._nodes, forest._values, forest._scales = [leaf], [value.reshape(1, -1).astype(np.float64)], [1.0]
+        forest.add(leaf, value.reshape(1, -1).astype(np.float64), np.array([1]))
         return forest
 
     def extend(self, other: Forest, scale: float = 1.0) -> None:
         """Add `scale` times the trees of another forest."""
-        self._nodes += other._nodes
-        self._values += other._values
-        self._scales += [scale * each for each in other._scales]
+        self._parts += [(*trees, scale * scales) for *trees, scales in other._parts]
         self._flat = None
 
     def trees(self) -> Iterator[tuple[Tree, float]]:
         """Yield each tree and what it is scaled by."""
         from hetcore.trees import Tree
 
-        for nodes, values, scale in zip(self._nodes, self._values, self._scales):
-            yield Tree(nodes, values), scale
+        nodes, values, starts, scales = self._flattened()
+        for begin, end, scale in zip(starts.tolist(), starts[1:].tolist(), scales.tolist()):
+            yield Tree(nodes[begin:end], values[begin:end]), scale
 
     @property
     def columns(self) -> np.ndarray:
@@ -116,9 +116,12 @@ class Forest(Stored):
         return self.some(slice(count))
 
     def some(self, chosen: slice) -> Forest:
-        """Return the forest of some of the trees."""
-        part = Forest(self.n_outputs)
-        part._nodes, part._values, part._scales = self._nodes[chosen], self._values[chosen], self._scales[chosen]
+        """Return the forest of some of the trees, that follow one another."""
+        nodes, values, starts, scales = self._flattened()
+        begin, end, _ = chosen.indices(scales.size)
+        end, part = max(begin, end), Forest(self.n_outputs)
+        own = slice(starts[begin], starts[end])
+        part._parts = [(nodes[own], values[own], np.diff(starts[begin : end + 1]), scales[begin:end])]
         return part
 
     def predict(
@@ -212,22 +215,18 @@ class Forest(Stored):
         _check_shapes(nodes, values, starts, scales)
         _check_nodes(nodes, starts, sizes.get("d", 1 << 31))
         forest = cls(values.shape[1])
-        # np.split of nothing gives one empty part, not none
-        forest._nodes = np.split(nodes, starts[1:-1]) if scales.size else []
-        forest._values = np.split(values, starts[1:-1]) if scales.size else []
-        forest._scales = scales.tolist()
+        forest._parts, forest._flat = [(nodes, values, np.diff(starts), scales)], (nodes, values, starts, scales)
         return forest
 
     def _flattened(self) -> tuple[np.ndarray, ...]:
         if self._flat is None:
-            sizes = [nodes.size for nodes in self._nodes]
-            self._flat = (
-                # fields differ from record to record only in value, so the bytes can be joined as they are
-                _joined(self._nodes),
-                np.concatenate([np.empty((0, self.n_outputs)), *self._values]),
-                np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
-                np.array(self._scales, np.float64),
-            )
+            # fields differ from record to record only in value, so the bytes can be joined as they are
+            nodes = _joined([nodes for nodes, *_ in self._parts])
+            values = np.concatenate([np.empty((0, self.n_outputs)), *(values for _, values, *_ in self._parts)])
+            sizes = np.concatenate([np.empty(0, np.int64), *(sizes for _, _, sizes, _ in self._parts)])
+            scales = np.concatenate([np.empty(0), *(scales for *_, scales in self._parts)])
+            self._parts = [(nodes, values, sizes, scales)]
+            self._flat = nodes, values, np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64), scales
         return self._flat
 
 

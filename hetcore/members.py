@@ -34,9 +34,8 @@ from hetcore.kernels.layout import (
 from hetcore.kernels.members import Grown, Parts, add_members, boost_members, grow_members, grow_rounds
 from hetcore.kernels.oblivious import Levels, boost_oblivious
 from hetcore.kernels.threads import run_each
-from hetcore.trees import Tree
 
-__all__ = ["Grown", "MemberGrower", "ObliviousGrower", "add_members", "drawn", "drawn_together", "trees_of"]
+__all__ = ["Grown", "MemberGrower", "ObliviousGrower", "add_members", "drawn", "drawn_together", "joined"]
 
 FEW_OF_ALL = 16  # a draw of fewer of so many numbers is sorted
 MOST_TOGETHER = 10_000  # numbers in a pool up to which NumPy draws by Floyd's algorithm
@@ -307,10 +306,9 @@ def drawn_together(
     return [pool[found[begin:end]] for pool, begin, end in zip(pools, [0, *ends], ends)]
 
 
-def trees_of(grown: Grown) -> list[Tree]:
-    """Return the trees, one after the other, without what else is in the arrays that they were grown in."""
-    sizes = grown.sizes.tolist()
-    used = np.arange(grown.nodes.shape[1]) < grown.sizes[:, None]
-    # copied together: a copy each would take longer than the copying
-    nodes, values, ends = grown.nodes[used], grown.values[used], np.cumsum(grown.sizes).tolist()
-    return [Tree(nodes[end - size : end], values[end - size : end]) for size, end in zip(sizes, ends)]
+def joined(grown: Grown, some: slice = slice(None)) -> tuple[NDArray, NDArray[np.float64], NDArray[np.int64]]:
+    """Return nodes (N,), values (N, K) and sizes of some of the trees, one after the other, as `Forest.add` takes."""
+    nodes, values, sizes = grown.nodes[some], grown.values[some], grown.sizes[some]
+    # without what else is in the arrays that they were grown in
+    used = np.arange(nodes.shape[1]) < sizes[:, None]
+    return nodes[used], values[used], sizes.copy()

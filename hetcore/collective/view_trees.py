@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 from hetcore.collective.stages import Grower
 from hetcore.forest import Forest
 from hetcore.kernels.threads import run_each
-from hetcore.members import MemberGrower, trees_of
-from hetcore.trees import Tree
+from hetcore.members import Grown, MemberGrower, joined
 
 __all__ = ["grow_views"]
 
@@ -79,12 +78,12 @@ def _together(
         learned = target, scores[same], np.zeros_like(scores[same]), float(grower.learning_rate)
         trees = _grown(members, grower, learned, n_trees)
         added[same] = learned[2]
-        for t, tree in enumerate(trees):
-            forests[same[t // n_trees]].append(tree, grower.learning_rate)
+        for k, member in enumerate(same):
+            forests[member].add(*joined(trees, slice(k * n_trees, (k + 1) * n_trees)), grower.learning_rate)
     return forests, list(added)
 
 
-def _grown(members: MemberGrower, grower: Grower, learned: tuple[Any, ...], n_trees: int) -> list[Tree]:
+def _grown(members: MemberGrower, grower: Grower, learned: tuple[Any, ...], n_trees: int) -> Grown:
     """Return the trees of each member, and add them to its scores; `learned` as `MemberGrower.grow_rounds` takes it."""
     (target, scores, *_), n_hessians = learned, members.shape[1]
     grown = members.empty(len(scores), n_trees)
@@ -92,7 +91,7 @@ def _grown(members: MemberGrower, grower: Grower, learned: tuple[Any, ...], n_tr
         # slopes of the squared error are a subtraction, which the kernel does itself
         slopes = np.empty(scores.shape, np.float32), np.empty((*scores.shape[:2], 0), np.float32)
         members.grow_rounds(learned, slopes, (0, n_trees, n_trees), grown)
-        return trees_of(grown)
+        return grown
     for t in range(n_trees):
         members.grow_rounds(learned, grower.derivatives(target, scores), (t, t + 1, n_trees), grown)
-    return trees_of(grown)
+    return grown

@@ -77,6 +77,7 @@ class RepeatedBoosting:
         self.problem, self.params, self.executor = first.problem, first.params, first.executor
         self.outputs, self.columns, self.view_names = first.outputs, first.columns, first.view_names
         self.lambda0 = first.lambda0
+        self._of_ended: dict[tuple[str, int], Any] = {}
 
     @property
     def repeats(self) -> int:
@@ -108,6 +109,16 @@ class RepeatedBoosting:
     def _mean(self, of: Callable[[ViewBoosting], Any]) -> Any:
         return sum(of(each) for each in self.fits) / len(self.fits)
 
+    def _weighed(self, name: str) -> list[Any]:
+        """Return what a method that smoothing doesn't change gives of each fit; of one that has ended it is kept."""
+        found = []
+        for i, fit in enumerate(self.fits):
+            value = self._of_ended[name, i] if (name, i) in self._of_ended else getattr(fit, name)()
+            if fit not in self.going:
+                self._of_ended[name, i] = value
+            found.append(value)
+        return found
+
     def _mean_by_name(self, of: Callable[[ViewBoosting], dict[str, float]]) -> dict[str, float]:
         found = [of(each) for each in self.fits]
         return {name: sum(each[name] for each in found) / len(found) for name in found[0]}
@@ -124,7 +135,7 @@ class RepeatedBoosting:
 
     def alone(self) -> dict[str, tuple[NDArray, NDArray]]:
         """Return by table what its own views say (n, K), and which instances it has."""
-        found = [each.alone() for each in self.fits]
+        found = self._weighed("alone")
         return {name: (sum(each[name][0] for each in found) / len(found), has) for name, (_, has) in found[0].items()}
 
     @property
@@ -134,7 +145,7 @@ class RepeatedBoosting:
 
     def dealt(self) -> NDArray[np.float64]:
         """Return the part of each view's weight that is each table's, then each graph's (v, p + q)."""
-        return self._mean(lambda fit: fit.dealt())
+        return sum(self._weighed("dealt")) / len(self.fits)
 
     def source_weights(self, dealt: NDArray) -> dict[str, float]:
         """Return the tables' parts, normalised."""

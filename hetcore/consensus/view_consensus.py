@@ -19,7 +19,6 @@ from hetcore.consensus.smoothing import LinkBlend, Pairs, graph_weights, share_o
 from hetcore.consensus.view_learners import ViewState
 from hetcore.consensus.view_sum import MOST_SCORES, ViewCorrection, ViewSum, factors
 from hetcore.consensus.view_weights import (
-    FIRM,
     SHARPNESS,
     consensus,
     deal,
@@ -131,7 +130,9 @@ class ViewConsensus:
         self.rivals, self.patterns = rivals_of(self.seen, step), np.unique(self.seen[:, ::step], axis=1)
         self.prior_losses = self.outputs.loss(np.tile(self.outputs.prior, (len(self.codes), 1)), self.codes)
         self.predicted = np.stack([view.scores[known] for view in self.views])
-        self.view_losses, self.explains = np.tile(self.prior_losses, (len(self.views), 1)), np.zeros(len(self.views))
+        self.view_losses = np.tile(self.prior_losses, (len(self.views), 1))
+        # the share of the prior's loss that each takes away, less one and less two standard errors
+        self.explains, self.surely = np.zeros((2, len(self.views)))
         # labels that all are the same have no loss left
         self.alone_loss = max(float(self.prior_losses.mean()), 1e-300)
 
@@ -139,7 +140,7 @@ class ViewConsensus:
         """Take note of what view i says now."""
         self.predicted[i] = self.views[i].scores[self.problem.labelled]
         self.view_losses[i] = self.outputs.loss(self.predicted[i], self.codes)
-        self.explains[i] = explained(self.prior_losses, [self.view_losses[i]])
+        self.explains[i], self.surely[i] = explained(self.prior_losses, self.view_losses[i])
 
     def member_consensus(self, asked: Any, some: NDArray[np.bool_], which: Any = True) -> NDArray[np.float64]:
         """Return E of some rows by fold (F, u, k), from the members that did not see that fold.
@@ -427,7 +428,7 @@ class ViewConsensus:
         for name in self.columns.tables.names:
             own = [i for i, view in enumerate(self.views) if view.view.tables == (name,) and not view.view.graphs]
             gains[name] = float(self.explains[own].max())
-            firm[name] = explained(self.prior_losses, [self.view_losses[i] for i in own], FIRM)
+            firm[name] = float(self.surely[own].max())
         # a table of noise beats the prior by an error every now and then
         gains = firm if any(firm.values()) else gains
         return deal([view.view for view in self.views], self.relative, gains, self._graph_gains())

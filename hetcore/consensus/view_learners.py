@@ -27,7 +27,7 @@ from hetcore.consensus.table_views import TableView, Unseen, View
 from hetcore.forest import Forest
 from hetcore.kernels.members import farthest
 from hetcore.kernels.threads import run_each
-from hetcore.members import MemberGrower, ObliviousGrower, drawn_together, trees_of
+from hetcore.members import MemberGrower, ObliviousGrower, drawn_together, joined
 from hetcore.numerics import fits_double, product, row_blocks
 from hetcore.trees import TreeParams
 
@@ -322,7 +322,7 @@ class TreeLearner(ViewLearner):
         head = len(self.targets)
         self.scores = np.tile(self.outputs.prior, (self.rule.n_folds, binned.shape[1], 1))
         self.among = np.arange(head, head + self.pulled.size, dtype=np.int32)
-        self.trees: list[list[Any]] = []
+        self.trees: list[tuple[NDArray, ...]] = []  # nodes, values and sizes of a round's
         self.rates: list[float] = []
         # nothing pulls in the first round: with another lambda0 it is the same
         alike = self.rule._replace(outputs=self.outputs.is_classifier, n_jobs=1, lambda0=0.0)
@@ -344,7 +344,7 @@ class TreeLearner(ViewLearner):
         self.scores, self.trees, self.rates = scores.copy(), [trees], [self._rate()]
         self.rng.bit_generator.state = drawn_so_far
 
-    def _first_round(self) -> tuple[NDArray[np.float64], list[Any], Any]:
+    def _first_round(self) -> tuple[NDArray[np.float64], tuple[NDArray, ...], Any]:
         self._boost(None)
         return self.scores, self.trees[0], self.rng.bit_generator.state
 
@@ -376,7 +376,7 @@ class TreeLearner(ViewLearner):
         tasks = [lambda: self.grower.grow_rounds(learned, slopes, rounds, grown), *([ahead] if self.shares else [])]
         run_each(lambda task: task(), tasks, self.rule.n_jobs)
         self.rates.append(rate)
-        self.trees.append(trees_of(grown))
+        self.trees.append(joined(grown))
 
     def _use_drawn(self, n_trees: int, n_pulled: int) -> None:
         """Let the grower use the rows and columns of a round, as drawn in the one before or now."""
@@ -422,9 +422,8 @@ class TreeLearner(ViewLearner):
         """Return bins and one forest, the mean of the members', up to the best round."""
         forest = Forest(self.outputs.k)
         for trees, rate in zip(self.trees[: self.best + 1], self.rates):
-            for tree in trees:
-                # the mean of the members
-                forest.append(tree, rate / self.rule.n_folds)
+            # the mean of the members
+            forest.add(*trees, rate / self.rule.n_folds)
         return {**self.mapper.to_arrays(), **forest.to_arrays()}
 
     def members(self) -> NDArray[np.float64]:

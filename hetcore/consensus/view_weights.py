@@ -235,12 +235,12 @@ def fitted_mix(
     return weights
 
 
-def explained(prior: NDArray, losses: Sequence[NDArray], errors: float = SURE) -> float:
-    """Return the share of the prior's loss (l,) that the best of some views takes away, less standard errors; or 0."""
-    total = max(float(prior.mean()), 1e-300)
-    gains = [prior - each for each in losses]
-    sure = [gain.mean() - errors * gain.std() / np.sqrt(gain.size) for gain in gains]
-    return max(0.0, *(float(each) / total for each in sure)) if sure else 0.0
+def explained(prior: NDArray, losses: NDArray) -> tuple[float, float]:
+    """Return the share of the prior's loss (l,) that a view takes away, less `SURE` and less `FIRM` standard errors."""
+    total, gains = max(float(prior.mean()), 1e-300), prior - losses
+    mean, error = gains.mean(), gains.std()
+    sure, firm = (float(mean - errors * error / np.sqrt(gains.size)) / total for errors in (SURE, FIRM))
+    return max(0.0, sure), max(0.0, firm)
 
 
 def deal(
@@ -259,20 +259,19 @@ def deal(
     gains, graph_gains : mapping of str to float
         By table and by graph, what it explains alone.
     """
-    tables, graphs = list(gains), list(graph_gains)
-    shares = np.zeros((len(views), len(tables) + len(graphs)))
+    place = {name: i for i, name in enumerate(gains)}
+    place_of_graph = {name: i for i, name in enumerate(graph_gains, len(gains))}
+    shares = np.zeros((len(views), len(place) + len(place_of_graph)))
     plain = [loss for view, loss in zip(views, losses) if view.tables and not view.graphs]
     without = min(plain, default=1.0)
     for row, view, loss in zip(shares, views, losses):
         to_graphs = 0.0 if not view.graphs else 1.0
         if view.graphs and view.tables:
-            to_graphs = float(np.clip((without - loss) / max(1.0 - loss, 1e-12), 0.0, 1.0)) if loss < 1.0 else 0.0
-        own = _proportions({name: gains[name] for name in view.tables})
-        near = _proportions({name: graph_gains.get(name, 0.0) for name in view.graphs})
-        for name, share in own.items():
-            row[tables.index(name)] = (1.0 - to_graphs) * share
-        for name, share in near.items():
-            row[len(tables) + graphs.index(name)] = to_graphs * share
+            to_graphs = min(max(float((without - loss) / max(1.0 - loss, 1e-12)), 0.0), 1.0) if loss < 1.0 else 0.0
+        for name, share in _proportions({name: gains[name] for name in view.tables}).items():
+            row[place[name]] = (1.0 - to_graphs) * share
+        for name, share in _proportions({name: graph_gains.get(name, 0.0) for name in view.graphs}).items():
+            row[place_of_graph[name]] = to_graphs * share
     return shares
 
 

@@ -13,7 +13,7 @@ from hetcore.data.splits import dealt_in_order
 from hetcore.forest import Forest
 from hetcore.heteroscedastic.objectives import Base
 from hetcore.kernels.threads import run_each
-from hetcore.members import Grown, MemberGrower, add_members, drawn_together, trees_of
+from hetcore.members import Grown, MemberGrower, add_members, drawn_together, joined
 from hetcore.trees import TreeParams
 
 __all__ = ["CVFolds", "ForestEnsemble", "Scores", "Sample", "TreeRules", "likeliest_share", "mixed_share", "set_leaves"]
@@ -185,8 +185,11 @@ class ForestEnsemble:
         run_each(add, each, self.grower.n_jobs)
         # leaves of a round are of no use after it, and the largest part of what it made
         self.trees.append(grown._replace(leaves=grown.leaves[:, :0]))
-        for tree in trees_of(grown) if held_out is not None else ():
-            self.validation += tree.predict(held_out.binned) * (self.rate / len(self.scores))
+        if held_out is not None:
+            forest = Forest(self.scores.shape[2])
+            forest.add(*joined(grown))
+            for tree, _ in forest.trees():
+                self.validation += tree.predict(held_out.binned) * (self.rate / len(self.scores))
 
     def out_of_fold(self) -> NDArray[np.float64]:
         """Return the scores (n, K) of each row by the member that has not seen it; with one member, by that one."""
@@ -229,8 +232,7 @@ class ForestEnsemble:
     def into(self, forest: Forest, share: float) -> None:
         """Append `share` times the mean of the members to a forest, in the order in which the trees grew."""
         for grown in self.trees[: self.best] if share > 0 else ():
-            for tree in trees_of(grown):
-                forest.append(tree, share * self.rate / len(self.scores))
+            forest.add(*joined(grown), share * self.rate / len(self.scores))
 
 
 def set_leaves(grown: Grown, gradients: NDArray, hessians: NDArray, l2: float) -> None:
