@@ -171,14 +171,15 @@ _DATE = r"^\d{4}-\d{2}-\d{2}$"
 _DATES = {"%d.%m.%Y": r"^\d{1,2}\.\d{1,2}\.\d{4}$", "%d %b %Y": r"^\d{1,2} [A-Z][a-z]{2} \d{4}$"}
 _DATES |= {"%d %B %Y": r"^\d{1,2} [A-Z][a-z]{3,} \d{4}$", "%B %d, %Y": r"^[A-Z][a-z]{3,} \d{1,2}, \d{4}$"}
 _DATES |= {"%b %d, %Y": r"^[A-Z][a-z]{2} \d{1,2}, \d{4}$", "%Y/%m/%d": r"^\d{4}/\d{1,2}/\d{1,2}$"}
+_MONTHS = {"%Y-%m": r"^\d{4}-\d{2}$", "%b %Y": r"^[A-Z][a-z]{2} \d{4}$", "%B %Y": r"^[A-Z][a-z]{3,} \d{4}$"}
 _SLASHES = r"^\d{1,2}/\d{1,2}/\d{4}$"
 _MOMENT = r"^\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}:\d{2}(\.\d+)?$"
 # Leading zeros, or more digits than a float64 holds exactly.
 _CODE = r"^[+-]?(0\d|\d{16,}$)"
 # A cheap look at one cell a column, so that most text columns are never read twice.
 _PROMISING = re.compile(
-    r"(true|false|\d{4}-\d\d-\d\d.*|\d{1,4}[./]\d{1,2}[./]\d{1,4}([ T].*)?|\d{1,2}[ -][a-z]{3,9}[ -]\d{2,4}.*|"
-    rf"[a-z]{{3,9}} \d{{1,2}},? \d{{4}}.*|{CLOCK}|[+-]?[\d,]+([eE][+-]?\d+)?|"
+    r"(true|false|\d{4}-\d\d(-\d\d.*)?|\d{1,4}[./]\d{1,2}[./]\d{1,4}([ T].*)?|\d{1,2}[ -][a-z]{3,9}[ -]\d{2,4}.*|"
+    rf"[a-z]{{3,9}} \d{{4}}|[a-z]{{3,9}} \d{{1,2}},? \d{{4}}.*|{CLOCK}|[+-]?[\d,]+([eE][+-]?\d+)?|"
     r"n/?a|null|none|nil|missing|[-?.#/na]*|#.*)$",
     re.I,
 )
@@ -301,6 +302,8 @@ class _Careful:
         if rest.null_count() == len(rest):
             return None
         column = _time(rest, self._day_first)
+        if column is None and (column := _months(rest)) is not None:
+            self._find("month", name, column.count(), "of a month each: read as its first day", rest.drop_nulls())
         column = self._almost_number(name, bare, rest) if column is None else column
         if column is None:
             self._near_dates(name, rest.drop_nulls())
@@ -472,6 +475,22 @@ def _time(bare: pl.Series, day_first: bool | None) -> pl.Series | None:
     if given[:1].str.contains(_SLASHES).all() and given.str.contains(_SLASHES).all():
         return _day_or_month_first(bare, day_first)
     return None
+
+
+def _months(bare: pl.Series) -> pl.Series | None:
+    """Return the first days of months, such as "2023-01" or "Jan 2023"."""
+    given = bare.drop_nulls()
+    for written, pattern in _MONTHS.items():
+        if given[:1].str.contains(pattern).all() and given.str.contains(pattern).all():
+            days = ("01 " + bare).str.to_date(f"%d {written}", strict=False)
+            return None if _are_seasons(given) else _complete(bare, days)
+    return None
+
+
+def _are_seasons(given: pl.Series) -> bool:
+    """Tell whether each cell may be two years, such as 2010-11."""
+    years = given.str.extract(r"^\d{2}(\d{2})-").cast(pl.Int64)
+    return bool(((years + 1) % 100 == given.str.extract(r"-(\d{2})$").cast(pl.Int64)).fill_null(False).all())
 
 
 def _day_or_month_first(bare: pl.Series, day_first: bool | None) -> pl.Series | None:

@@ -232,6 +232,20 @@ def test_dates_that_stay_text_are_reported(cells):
     assert finding.kind == "text_date" and "write them as 2020-12-31" in finding.message
 
 
+@pytest.mark.parametrize("cells", [["2023-01", "2022-12"], ["Jan 2023", "Dec 2022"], ["January 2023", "December 2022"]])
+def test_months_are_read_as_their_first_days(cells):
+    preview = preview_table("a.csv", f"id,y\na,{cells[0]}\nb,{cells[1]}\nc,\n".encode())
+    (finding,) = preview.findings
+    assert preview.frame["y"].to_list() == [date(2023, 1, 1), date(2022, 12, 1), None]
+    assert (finding.kind, finding.count) == ("month", 2) and "its first day" in finding.message
+
+
+@pytest.mark.parametrize("cells", [["2010-11", "2011-12"], ["2010-11", "2012-13"], ["Model 2020", "Model 2021"]])
+def test_seasons_and_models_are_no_months(cells):
+    preview = preview_table("a.csv", f"id,y\na,{cells[0]}\nb,{cells[1]}\n".encode())
+    assert preview.frame["y"].to_list() == cells and not preview.findings
+
+
 @pytest.mark.parametrize("first, months", [(None, None), (True, [2, 2]), (False, [1, 11])])
 def test_dates_of_either_order_are_text_until_one_is_chosen(first, months):
     content = b"id,y,sure\na,01/02/2020,01/13/2020\nb,11/02/2020,01/02/2020\n"
