@@ -17,6 +17,7 @@ import math
 import re
 import struct
 import zipfile
+from functools import lru_cache
 from typing import Any, Literal
 
 import numpy as np
@@ -279,10 +280,16 @@ def _read_header(data: bytes) -> tuple[np.dtype, tuple[int, ...], Literal["C", "
     if not data.startswith(MAGIC) or header is None:
         raise ModelFileError("An array's header is not one that hetcore writes: get a fresh copy of the file.")
     try:
-        dtype, shape = np.dtype(ast.literal_eval(header[1])), ast.literal_eval(header[3])
+        dtype, shape = _dtype(header[1]), ast.literal_eval(header[3])
     except (SyntaxError, TypeError, ValueError) as error:
         raise ModelFileError(f"An array's header is not valid ({error}): get a fresh copy of the file.") from None
     return dtype, (shape,) if isinstance(shape, int) else shape, "F" if header[2] == "True" else "C", end
+
+
+@lru_cache(64)
+def _dtype(text: str) -> np.dtype:
+    # many arrays of a file have one record, whose text takes longer to read than its values to write
+    return np.dtype(ast.literal_eval(text))
 
 
 def _check_booleans(array: NDArray) -> None:

@@ -230,7 +230,7 @@ class ViewBoosting(ViewConsensus):
         if made.key:
             # the outputs by kind and prior, for an object's text says nothing of its arrays
             plain = rule._replace(outputs=rule.outputs.is_classifier, n_jobs=1)
-            key = key_of(made.key, made.view.learner, seed, plain, rule.outputs.prior, pulled)
+            key = key_of(made.key, made.view.learner, seed, plain, rule.outputs.prior, pulled, codes, fold)
             # a fit whose columns alone are those of others has rounds of its own, and nothing to be recalled
             content = content._replace(key="" if self.alike else key, columns_key=made.key)
         kind = TreeLearner if made.view.learner in TREES else SmoothLearner

@@ -56,10 +56,11 @@ class SmoothLearner(ViewLearner):
         if content.learner == "kernel":
             # labelled rows first among the landmarks, for the fit is best near them
             made = partial(LandmarkFeatures, rows, np.random.default_rng(0), self.own)
-            self.landmarks = MEMORY.recalled("landmarks", content.columns_key, made)
-        # of the columns and of which rows are pulled: another lambda0, but for 0, leaves them as they are
+            key = content.columns_key and key_of(content.columns_key, self.own)
+            self.landmarks = MEMORY.recalled("landmarks", key, made)
+        # of the columns and of which rows are labelled or pulled: another lambda0, but for 0, leaves them as they are
         shared = content.columns_key and self.pulled.size
-        key = key_of(content.columns_key, self.pulled, self.pulls) if shared else ""
+        key = key_of(content.columns_key, self.own, self.pulled, self.pulls) if shared else ""
         made = MEMORY.recalled("features", key, partial(self._features, rows))
         self.unit, fitted, self.rest, grams = made
         self.values, self.vectors = self._spectrum(fitted, grams)

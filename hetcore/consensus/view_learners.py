@@ -327,7 +327,8 @@ class TreeLearner(ViewLearner):
         # nothing pulls in the first round: with another lambda0 it is the same
         alike = self.rule._replace(outputs=self.outputs.is_classifier, n_jobs=1, lambda0=0.0)
         shared = content.columns_key and self.pulled.size
-        key = content.columns_key, content.learner, content.seed, alike, self.outputs.prior, self.pulled, self.fold
+        learned = self.outputs.prior, self.pulled, self.fold, self.codes
+        key = content.columns_key, content.learner, content.seed, alike, *learned
         self.first_key = key_of(*key) if shared else ""
         shape = (self.outputs.k, self.outputs.k if self.outputs.is_classifier else 0)
         jobs = self.rule.n_jobs if own * self.varying.size >= SHARED else 1
@@ -488,7 +489,8 @@ def _predicted(
     if "dual" in arrays:
         smooth = SmoothPrediction(arrays)
         if fits_double(X.size):
-            flat = MEMORY.recalled("compared", key, lambda: smooth.compared(X)) @ smooth.dual
+            of_rows = key and key_of(key, smooth.landmarks)
+            flat = MEMORY.recalled("compared", of_rows, lambda: smooth.compared(X)) @ smooth.dual
         else:
             flat = np.concatenate([smooth.predict(X[some]) for some in row_blocks(X)])
     else:

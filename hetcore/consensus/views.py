@@ -538,11 +538,13 @@ def fitted_views(
 ) -> tuple[ViewColumns, list[DataView]]:
     """Return the columns of all views, learned from some data, and its views; both recalled where they are known.
 
-    What fits of one name, `alike`, are made from differs by the folds alone: views that see no label are the same.
+    What fits of one name, `alike`, are made from differs by the folds alone. Views that see no label are the same for
+    them, and for all labels of one kind.
     """
 
     def fit() -> tuple[ViewColumns, list[DataView]]:
-        columns = ViewColumns().fit(data, labels, learners, n_jobs=n_jobs, alike=alike)
+        tables = alike or (key_of(key_of_tables(data), labels.of_classes) if key else "")
+        columns = ViewColumns().fit(data, labels, learners, n_jobs=n_jobs, alike=tables)
         columns.origin, columns.asked, found = key, learners, columns.of_training()
         if alike:
             keys = ["" if each.view.sees_labels else f"{alike} {each.view.columns} {each.view.sees}" for each in found]
@@ -562,10 +564,11 @@ def origin_of(data: HetData, labels: KnownLabels, learners: Iterable[str]) -> st
 
 
 def _key_of_view(made: DataView, data: HetData, labels: KnownLabels) -> str:
-    """Return the digest of what a view of some data is made from: another source may change and it stays."""
+    """Return the digest of what a view's columns are made of; another source may change, or labels it does not see."""
     tables = [(name, data.sources[name].digest()) for name in made.view.tables]
     graphs = [(name, data.graphs[name].digest()) for name in made.view.graphs]
-    made_from = tables, graphs, data.ids.tolist(), labels.codes, labels.of_classes, labels.fold
+    seen = (labels.codes, labels.fold) if made.view.sees_labels else ()
+    made_from = tables, graphs, data.ids.tolist(), labels.of_classes, *seen
     return key_of(tuple(made.view._replace(learner=made.view.sees)), *made_from, made.rows)
 
 

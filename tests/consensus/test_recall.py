@@ -12,6 +12,7 @@ from hetcore.consensus.kernel_ridge import SmoothPrediction
 from hetcore.consensus.neighbor_columns import KnownLabels
 from hetcore.consensus.recall import MEMORY, Memory, Recalled
 from hetcore.consensus.smooth_learner import SmoothLearner
+from hetcore.consensus.table_columns import TableEncoding
 from hetcore.consensus.view_learners import Advanced, TreeLearner
 from hetcore.consensus.views import fitted_views
 from tests.consensus.test_consensus import planted
@@ -112,6 +113,23 @@ def test_views_of_other_sources_stay_where_one_changes(memory):
     columns = ("table source_2", "labels of graph_1", "table source_1", "joined")
     keys = [{made.view.columns: made.key for made in _views_of(each, y)} for each in (data, changed)]
     assert [keys[0][name] == keys[1][name] for name in columns] == [True, True, False, False]
+
+
+def test_views_that_see_no_label_stay_with_other_labels(memory, monkeypatch):
+    data, _ = planted("regression", n=40)
+    y = data.y.copy()
+    first, second, *_ = np.flatnonzero(data.labelled)
+    y[first], y[second] = y[first] + 1.0, np.nan
+    other, few = data.with_target(y, "regression"), {"n_iterations": 2}
+    keys = [{made.view.columns: made.key for made in _views_of(data, each)} for each in (data.y, y)]
+    columns = ("table source_1", "joined", "smoothed over graph_1", "labels of graph_1")
+    assert [keys[0][name] == keys[1][name] for name in columns] == [True, True, True, False]
+    MEMORY.give_room(0)
+    expected = fitted(other, **few)
+    MEMORY.give_room(200 << 20)
+    fitted(data, **few)
+    monkeypatch.setattr(TableEncoding, "fitted", lambda *_: pytest.fail("a table was encoded anew"))
+    same(fitted(other, **few), expected)
 
 
 def _views_of(data, y):
