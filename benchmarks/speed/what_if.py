@@ -24,6 +24,7 @@ CHANGES = {
     "λ0 to 0.5": {"lambda0": 0.5},
     "λ1 to 1": {"lambda1": 1.0},
     "noise in a source": {"noise": True},
+    "a fifth of the labels hidden": {"hidden": 0.2},
     "nothing": {},
 }
 
@@ -36,9 +37,13 @@ def data_and_labels() -> tuple[hc.HetData, Any]:
     return data, y
 
 
-def seconds(data: hc.HetData, y: Any, noise: bool = False, **params: Any) -> tuple[float, float]:
+def seconds(
+    data: hc.HetData, y: Any, noise: bool = False, hidden: float = 0.0, **params: Any
+) -> tuple[float, float]:
     """Return the processor's seconds to the first round and to the end."""
-    data = data.with_noise(data.source_names[0], 1.0) if noise else data
+    data, y = data.with_noise(data.source_names[0], 1.0) if noise else data, y.copy()
+    known = np.flatnonzero([label is not None for label in y])
+    y[known[: round(hidden * known.size)]] = None
     started, ends = time.process_time(), []
     model = hc.GBCClassifier(**params).fit(data, y, callbacks=[lambda _: ends.append(time.process_time())])
     model.explain(data)
