@@ -29,7 +29,7 @@ from hetcore.kernels.packed_sums import gather_packed, pack_rows
 from hetcore.kernels.splitting import UNKNOWN
 from hetcore.kernels.threads import run_each
 
-__all__ = ["WRONG", "Table", "grow_checked", "most_leaves", "readable", "slots"]
+__all__ = ["WRONG", "Pool", "Table", "grow_checked", "most_leaves", "n_words", "readable"]
 
 _POOL_BYTES = 256 << 20  # histograms kept for subtraction; a leaf beyond them is built from its rows
 _KEPT_BYTES = 64 << 20  # largest buffer that a thread keeps for its next tree
@@ -156,9 +156,7 @@ def _gather_smaller(problem: Problem, work: Work, rows: np.ndarray, n_parts: int
 
 def _problem(table: Table, rows: np.ndarray, gradients: np.ndarray, hessians: np.ndarray) -> Problem:
     """Put the gradients and hessians of `rows` into words."""
-    used = gradients.shape[1] + hessians.shape[1]
-    # three words take four: vectors are of four, and one kernel fewer is compiled
-    width = used if used <= 2 else -4 * (-used // 4)
+    width = n_words(gradients.shape[1], hessians.shape[1])
     layout = PackedLayout(np.empty(width), gradients.shape[1], hessians.shape[1], rows.size.bit_length())
     packed = _buffer("packed", (gradients.shape[0], width), np.int64)
     wrong = pack_rows(gradients, hessians, rows, packed, layout)
@@ -166,8 +164,6 @@ def _problem(table: Table, rows: np.ndarray, gradients: np.ndarray, hessians: np
         raise DataError(WRONG[wrong])
     offsets = np.zeros(table.columns.size + 1, np.int64)
     np.cumsum(table.n_bins + 1, out=offsets[1:])
-    # measured: below about this many rows a bin, building costs less than storing, loading and subtracting
-    kept_rows = int((1 + width / 8) * offsets[-1] / table.columns.size)
     return Problem(
         binned=table.binned,
         columns=table.columns,
@@ -175,8 +171,21 @@ def _problem(table: Table, rows: np.ndarray, gradients: np.ndarray, hessians: np
         offsets=offsets,
         packed=packed,
         layout=layout,
-        kept_rows=kept_rows,
+        kept_rows=kept_rows_for(width, offsets[-1], table.columns.size),
     )
+
+
+def n_words(n_outputs: int, n_hessians: int) -> int:
+    """Return how many words a row of so many gradients and hessians has."""
+    used = n_outputs + n_hessians
+    # three words take four: vectors are of four, and one kernel fewer is compiled
+    return used if used <= 2 else -4 * (-used // 4)
+
+
+def kept_rows_for(width: int, bins: int, n_columns: int) -> int:
+    """Return the fewest rows of a node whose histograms, of so many bins in all columns, are kept: see `Problem`."""
+    # measured: below about this many rows a bin, building costs less than storing, loading and subtracting
+    return int((1 + width / 8) * bins / n_columns)
 
 
 def most_leaves(params: TreeParams, m: int) -> int:
@@ -198,6 +207,19 @@ def slots(params: TreeParams, m: int, kept_rows: int, packed: int) -> int:
     waiting = n_leaves if params.max_leaf_nodes > 0 else min(n_leaves, m.bit_length() + 2)
     waiting = min(waiting, m // max(kept_rows, 1) + 2)  # waiting nodes share no row
     return max(min(waiting, _POOL_BYTES // (8 * packed)), 1)
+
+
+class Pool(NamedTuple):
+    """Where histograms are kept for subtraction: those of nodes of so many rows at least, and of so many at most."""
+
+    kept_rows: int
+    slots: int
+
+    @classmethod
+    def of(cls, params: TreeParams, m: int, bins: int, n_columns: int, width: int) -> Pool:
+        """Return the pool for trees over at most m rows, of so many bins in all columns and words a row."""
+        kept_rows = kept_rows_for(width, bins, n_columns)
+        return cls(kept_rows, slots(params, m, kept_rows, bins * width))
 
 
 def _work(problem: Problem, params: TreeParams, rows: np.ndarray, n_parts: int) -> Work:

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hetcore.errors import DataError
-from hetcore.growing import WRONG, most_leaves, readable, slots
+from hetcore.growing import WRONG, Pool, most_leaves, n_words, readable
 from hetcore.kernels.draws import draw_sets
 from hetcore.kernels.layout import (
     LEAF_DTYPE,
@@ -94,12 +94,11 @@ class MemberGrower:
     def _scratch(self, m: int) -> tuple[Problem, Work, Scratch, NDArray, NDArray]:
         """Return what one thread works in, for at most m rows."""
         n_outputs, n_hessians = self.shape
-        n, used = self.binned.shape[1], n_outputs + n_hessians
-        width = used if used <= 2 else -4 * (-used // 4)
+        n, width = self.binned.shape[1], n_words(n_outputs, n_hessians)
+        n_columns = self.parts.columns.shape[1]
         # of the widest columns: which ones a member draws changes from round to round, the room does not
-        bins = int(np.sort(self.n_bins + 1)[-self.parts.columns.shape[1] :].sum())
-        # measured: below about this many rows a bin, building costs less than storing, loading and subtracting
-        kept_rows = int((1 + width / 8) * bins / self.parts.columns.shape[1])
+        bins = widest(self.n_bins, n_columns)
+        kept_rows, n_slots = Pool.of(self.params, m, bins, n_columns, width)
         layout = PackedLayout(np.empty(width), n_outputs, n_hessians, m.bit_length())
         columns, n_bins, offsets = (part[0] for part in self.parts[2:])
         packed = np.zeros((n, width), np.int64)
@@ -112,8 +111,7 @@ class MemberGrower:
             layout=layout,
             kept_rows=kept_rows,
         )
-        leaves, n_slots = most_leaves(self.params, m), slots(self.params, m, kept_rows, bins * width)
-        pool, capacity = np.empty((n_slots, bins, width), np.int64), 2 * leaves - 1
+        pool, capacity = np.empty((n_slots, bins, width), np.int64), 2 * most_leaves(self.params, m) - 1
         work = Work(
             rows=np.empty(m, np.uint32),
             buffer=np.empty(m, np.uint32),
@@ -259,6 +257,11 @@ class ObliviousGrower(MemberGrower):
         (levels, buffers, begins), (learned, slopes, grown) = room, given
         kept = self.params, levels, learned, slopes, grown, buffers, begins
         return boost_oblivious(self.binned, self.parts, members, rounds, *kept)
+
+
+def widest(n_bins: NDArray[np.int32], n_columns: int) -> int:
+    """Return how many bins so many of the columns have at most, the missing ones among them."""
+    return int(np.sort(n_bins + 1)[-n_columns:].sum())
 
 
 def drawn(numbers: NDArray[np.int32], count: int, rng: np.random.Generator) -> NDArray[np.int32]:

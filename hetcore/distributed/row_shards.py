@@ -37,8 +37,10 @@ from hetcore.consensus.printed.source_learners import (
 )
 from hetcore.data import Source
 from hetcore.data.encoding import SourceEncoder
-from hetcore.distributed.histogram_trees import FixedPoint, PartRows, Split, grow_from_histograms
+from hetcore.distributed.histogram_trees import Columns, PartRows, Split, grow_from_histograms, layout_for
 from hetcore.forest import Forest
+from hetcore.growing import Pool
+from hetcore.kernels.layout import PackedLayout
 from hetcore.trees import Tree
 
 __all__ = ["Shard", "ShardContent", "ShardSample", "SampledContent", "ShardedTable", "ranges_of"]
@@ -116,7 +118,7 @@ class Shard(TableRecords):
         empty = np.empty((mapper.n_bins.size, 0), np.uint8)
         self.binned = mapper.transform_blocks(encoder.blocks(content.source), rows.size) if rows.size else empty
         self._follow(content.forests, self.binned)
-        self._grown = PartRows(self.binned, mapper.n_bins)
+        self._columns = Columns.of(mapper.n_bins)
 
     def do(self, method: str, args: tuple) -> Any:
         """Answer a question of `ShardedTable.advance`."""
@@ -151,11 +153,13 @@ class Shard(TableRecords):
         pairs = [(absolute[block], self._some[block]) for block in self.blocks]
         return np.array([(some[few].sum(), few.sum()) for some, few in pairs])
 
-    def root(self, fixed_point: FixedPoint) -> list[NDArray[np.int64]]:
+    def root(self, layout: PackedLayout) -> NDArray[np.int64]:
         """Return the histograms of all records."""
-        return [self._grown.start(self._gradients.astype(np.float32), self._some, fixed_point)]
+        gradients, rows = self._gradients.astype(np.float32)[:, None], np.flatnonzero(self._some).astype(np.uint32)
+        self._grown = PartRows(self.binned, layout, self._columns)
+        return self._grown.start(gradients, np.empty((len(gradients), 0), np.float32), rows)
 
-    def split(self, splits: Sequence[Split]) -> list[NDArray[np.int64]]:
+    def split(self, splits: Sequence[Split]) -> NDArray[np.int64]:
         """Return the histograms of nodes of the next level."""
         return self._grown.split(splits)
 
@@ -272,15 +276,16 @@ class ShardedTable(TableRecords):
     def _grow(self, size: float) -> Questions:
         """Line 6; return the tree."""
         absolute, count = tree_sum(np.concatenate((yield from self._all(Shard.scaled, size)))).tolist()
-        fixed_point = FixedPoint.of(absolute, int(count))
-        growing = grow_from_histograms(self.kept.mapper.n_bins, fixed_point, self.task.limits)
+        layout = layout_for(np.array([absolute]), 0.0, (1, 0), int(count).bit_length())
+        columns, limits = Columns.of(self.kept.mapper.n_bins), self.task.limits
+        pool = Pool.of(limits, int(count), int(columns.offsets[-1]), columns.columns.size, width=1)
+        growing = grow_from_histograms(columns, layout, limits, pool)
         splits = next(growing)
         while True:
-            asked = (Shard.split, splits) if splits else (Shard.root, fixed_point)
-            parts = yield from self._all(*asked)
+            parts = yield from self._all(*((Shard.split, splits) if splits else (Shard.root, layout)))
             try:
                 # whole numbers: any order has the same sum
-                splits = growing.send([sum(each) for each in zip(*parts)])
+                splits = growing.send(sum(parts))
             except StopIteration as ended:
                 tree = ended.value
                 break

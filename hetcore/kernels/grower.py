@@ -380,14 +380,21 @@ def _advance(found, problem, params, work):
 advance = kernel(_advance, allocates=False, shared=True)
 
 
+def _write_value(total, layout, l2, value):
+    """Write -G / (H + l2) of a node to its `value` (K,)."""
+    for k in range(layout.n_outputs):
+        weight = output_hessian(total, layout, k) + l2
+        # a leaf without weight, as where all hessians vanish: nothing rather than 0 / 0
+        value[k] = -packed_value(total, layout, k) / weight if weight > 0.0 else 0.0
+
+
+write_value = kernel(_write_value, allocates=False)
+
+
 def _finish(problem, params, work, values, row_leaf):
-    """Write the nodes' -G / (H + l2) to `values` (capacity, K) and the rows' leaves to `row_leaf` (n,)."""
-    layout = problem.layout
+    """Write the nodes' values to `values` (capacity, K) and the rows' leaves to `row_leaf` (n,)."""
     for node in range(work.state[N_NODES]):
-        for k in range(layout.n_outputs):
-            weight = output_hessian(work.totals[node], layout, k) + params.l2
-            # a leaf without weight, as where all hessians vanish: nothing rather than 0 / 0
-            values[node, k] = -packed_value(work.totals[node], layout, k) / weight if weight > 0.0 else 0.0
+        write_value(work.totals[node], problem.layout, params.l2, values[node])
         record, leaf = work.nodes[node], work.leaves[node]
         if record.left < 0:
             # a split that was found but never made leaves no trace in the record

@@ -181,3 +181,27 @@ def _subtract_sparse(scratch, n, out):
 
 
 subtract_sparse = kernel(_subtract_sparse, allocates=False)
+
+
+def _build_columns(scratch, binned, columns, n_bins, rows, ordered, out):
+    """Build the histograms of all columns over the rows of one node, side by side, a column's missing rows last.
+
+    Parameters
+    ----------
+    scratch : Scratch
+    binned, columns, n_bins, rows, ordered
+        As of `build_group`, of c columns.
+    out : ((sum of n_bins + c) * W,) int64
+        Receives them.
+    """
+    width, first = ordered.shape[1], 0
+    for j in range(0, columns.shape[0], GROUP):
+        end = min(j + GROUP, columns.shape[0])
+        build_group(scratch.histograms, binned, columns[j:end], n_bins[j:end], rows, ordered)
+        for q in range(j, end):
+            last = first + (n_bins[q] + 1) * width
+            store(scratch.flat[q - j], out[first:last], width)
+            first = last
+
+
+build_columns = kernel(_build_columns, allocates=False)

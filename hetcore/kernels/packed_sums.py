@@ -34,35 +34,70 @@ def _absolute_sum(values, rows, c):
 absolute_sum = kernel(_absolute_sum, allocates=False, reorders=True)
 
 
-def _pack_rows(gradients, hessians, rows, packed, layout):
-    """Write the gradients (n, K) and hessians (n, P) of `rows` to words, and find the units of `layout`.
+def _absolute_sums(gradients, hessians, rows, totals):
+    """Write to `totals` (W,) what gradients (n, K) and hessians (n, P) of `rows` are in size; return the least hessian.
 
-    Sums stay below 2**61, or that less the bits of the count. Returns 0, or 1 if a value is not finite, or 2 if a
-    hessian is negative.
+    At most 0. Words that nothing is in have 0.
     """
-    n_outputs, last = gradients.shape[1], gradients.shape[1] + hessians.shape[1] - 1
-    units, smallest = layout.units, 0.0
-    for c in range(packed.shape[1]):
+    n_outputs, last, smallest = gradients.shape[1], gradients.shape[1] + hessians.shape[1] - 1, 0.0
+    for c in range(totals.shape[0]):
         total, low = 0.0, 0.0
         if c < n_outputs:
             total, _ = absolute_sum(gradients, rows, c)
         elif c <= last:
             total, low = absolute_sum(hessians, rows, c - n_outputs)
-        # infinity and NaN both end up in the sum of absolute values, so that one test finds them
-        if not np.isfinite(total):
-            return 1
+        totals[c] = total
         smallest = min(smallest, low)
+    return smallest
+
+
+absolute_sums = kernel(_absolute_sums, allocates=False)
+
+
+def _choose_units(totals, smallest, layout):
+    """Find the units of `layout` for what `absolute_sums` found; sums stay below 2**61, or that less the count's bits.
+
+    Returns 0, or 1 if a value is not finite, or 2 if a hessian is negative.
+    """
+    last = layout.n_outputs + layout.n_hessians - 1
+    for c in range(totals.shape[0]):
+        # infinity and NaN both end up in the sum of absolute values, so that one test finds them
+        if not np.isfinite(totals[c]):
+            return 1
         # 61 of 64 bits: one is the sign, two are spare for what rounding adds; the counting word has its count below
-        units[c] = unit_for(total, 61 - (layout.count_bits if c == last else 0))
-    one = np.int64(1)
+        layout.units[c] = unit_for(totals[c], 61 - (layout.count_bits if c == last else 0))
+    return 2 if smallest < 0.0 else 0
+
+
+choose_units = kernel(_choose_units, allocates=False)
+
+
+def _write_words(gradients, hessians, rows, packed, layout):
+    """Write the gradients (n, K) and hessians (n, P) of `rows` to words (n, W)."""
+    n_outputs, last, one = gradients.shape[1], gradients.shape[1] + hessians.shape[1] - 1, np.int64(1)
     for c in range(packed.shape[1]):
+        values = gradients[:, c] if c < n_outputs else hessians[:, min(c, last) - n_outputs]
         # times the inverse: units are powers of two, so that it is exact and a multiplication
-        values, inverse = gradients[:, c] if c < n_outputs else hessians[:, min(c, last) - n_outputs], 1.0 / units[c]
+        inverse = 1.0 / layout.units[c]
         shift, more = (np.int64(layout.count_bits), one) if c == last else (np.int64(0), np.int64(0))
         for r in rows:
             # rounded to nearest, so that errors of many rows cancel rather than pile up
             packed[r, c] = (np.int64(np.rint(values[r] * inverse)) << shift) + more if c <= last else 0
-    return 2 if smallest < 0.0 else 0
+
+
+write_words = kernel(_write_words, allocates=False)
+
+
+def _pack_rows(gradients, hessians, rows, packed, layout):
+    """Write the gradients and hessians of `rows` to words, and find the units of `layout`.
+
+    Returns 0, or as `choose_units`.
+    """
+    # each sum gives way to its unit
+    wrong = choose_units(layout.units, absolute_sums(gradients, hessians, rows, layout.units), layout)
+    if wrong != 1:
+        write_words(gradients, hessians, rows, packed, layout)
+    return wrong
 
 
 pack_rows = kernel(_pack_rows, allocates=False)

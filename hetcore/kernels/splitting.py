@@ -20,7 +20,7 @@ from __future__ import annotations
 import numpy as np
 
 from hetcore.kernels.cache import kernel
-from hetcore.kernels.layout import ALL_KNOWN, BIN, KEY, MISSING_LEFT, NodeTerms
+from hetcore.kernels.layout import ALL_KNOWN, BIN, COLUMN, KEY, MISSING_LEFT, NodeTerms
 from hetcore.kernels.packed_sums import mean_hessian, output_hessian, packed_count, packed_value
 
 UNKNOWN = 2  # `missing_left` of a split that met no missing row
@@ -320,6 +320,32 @@ def _scan_column(histogram, missing, node, layout, outputs, scratch, best):
 
 
 scan_column = kernel(_scan_column, allocates=False)
+
+
+def _scan_columns(histograms, offsets, total, layout, params, scratch, best):
+    """Write the best split of a node by any column to `best`, the first among equals; return its gain.
+
+    Parameters
+    ----------
+    histograms : (bins, W) int64
+    offsets : (c + 1,) int64
+        Where each column's bins begin; its missing rows come after them.
+    total : (W,) int64
+    layout, params, scratch
+    best : (4,) float64
+        As of `scan_column`; the column is -1 where none gains.
+    """
+    node = node_terms(total, layout, params, scratch.outputs[0])
+    best[KEY] = node.floor
+    best[COLUMN] = -1.0
+    for q in range(offsets.shape[0] - 1):
+        first, last = offsets[q], offsets[q + 1] - 1
+        if scan_column(histograms[first:last], histograms[last], node, layout, scratch.outputs[0], scratch, best):
+            best[COLUMN] = q
+    return node.scale * best[KEY] - node.penalty
+
+
+scan_columns = kernel(_scan_columns, allocates=False)
 
 
 def _scan_single(n, n_missing, node, layout, slope, scratch, best):

@@ -14,14 +14,15 @@ import pytest
 import hetcore as hc
 
 pytest.importorskip("distributed", reason="Dask is not installed: pip install -r requirements-dask.txt")
-from hetcore import binning, distributed, model_files  # noqa: E402 - after the skip
+from hetcore import binning, distributed, growing, model_files  # noqa: E402 - after the skip
 from hetcore.base import boost  # noqa: E402
 from hetcore.consensus.printed import algorithm1  # noqa: E402
 from hetcore.data.reading.parquet_files import ParquetTable  # noqa: E402
 from hetcore.distributed import sharded_executor  # noqa: E402
-from hetcore.distributed.histogram_trees import FixedPoint, PartRows, grow_from_histograms  # noqa: E402
+from hetcore.distributed.histogram_trees import Columns, PartRows, grow_from_histograms, layout_for  # noqa: E402
 from hetcore.distributed.row_shards import ranges_of  # noqa: E402
 from hetcore.errors import DataError, ParameterError  # noqa: E402
+from hetcore.kernels.packed_sums import absolute_sums  # noqa: E402
 from hetcore.trees import BinMapper, TreeParams, grow  # noqa: E402
 from tests.clusters import PATIENCE  # noqa: E402
 from tests.consensus.test_consensus import TASKS, planted  # noqa: E402
@@ -136,34 +137,50 @@ def test_a_loss_at_any_step_is_survived(what, nth):
     assert same(here.fit(data), there)
 
 
+@pytest.mark.parametrize("shape", [(1, 0), (1, 1), (3, 3)])
 @pytest.mark.parametrize("seed", range(12))
-def test_a_tree_from_histograms_of_parts_is_that_of_all_rows(seed):
+def test_a_tree_from_histograms_of_parts_is_that_of_all_rows(seed, shape, monkeypatch):
+    # of some there is no room for all histograms that wait
+    monkeypatch.setattr(growing, "_POOL_BYTES", [256 << 20, 1, 40_000][seed % 3])
     rng = np.random.default_rng(seed)
     X = np.round(rng.normal(size=(int(rng.integers(5, 700)), 4)), seed % 3).astype(np.float32)
     X[rng.random(X.shape) < 0.2 * (seed % 2)] = np.nan
     mapper = BinMapper(64).fit(X)
-    binned, params = mapper.transform(X), TreeParams([1, 3, -1][seed % 3], -1, 1 + seed % 4)
-    gradients, some = (np.nan_to_num(X[:, 0]) + rng.normal(size=len(X))).astype(np.float32), rng.random(len(X)) < 0.8
+    binned, params = mapper.transform(X), TreeParams([1, 3, -1][seed % 3], -1, 1 + seed % 4, 1e-3, 0.5 * (seed % 2))
+    gradients = (np.nan_to_num(X[:, :1]) + rng.normal(size=(len(X), shape[0]))).astype(np.float32)
+    hessians, some = rng.random((len(X), shape[1])).astype(np.float32), rng.random(len(X)) < 0.8
     rows, cuts = np.flatnonzero(some).astype(np.int32), sorted(rng.integers(0, len(X), 2))
-    whole = grow(binned, gradients, None, rows=rows, params=params, n_bins=mapper.n_bins)
-    given = FixedPoint.of(np.abs(gradients[some].astype(float)).sum(), rows.size)
-    parts = [PartRows(np.ascontiguousarray(each), mapper.n_bins) for each in np.split(binned, cuts, axis=1)]
-    own = list(zip(parts, np.split(gradients, cuts), np.split(some, cuts)))
-    growing = grow_from_histograms(mapper.n_bins, given, params)
-    splits = next(growing)
-    with pytest.raises(StopIteration) as ended:
-        while True:
-            found = [part.split(splits) if splits else [part.start(g, few, given)] for part, g, few in own]
-            splits = growing.send([sum(each) for each in zip(*found)])
-    tree = ended.value.value
+    chosen = np.array([[0, 1, 2, 3], [0, 2, 3]][seed % 2], np.int32)
+    given = gradients, hessians if shape[1] else None, rows, chosen
+    whole = grow(binned, *given, params=params, n_bins=mapper.n_bins)
+    columns, sums = Columns.of(mapper.n_bins, chosen), np.zeros(growing.n_words(*shape))
+    layout = layout_for(sums, absolute_sums(gradients, hessians, rows, sums), shape, rows.size.bit_length())
+    pool = growing.Pool.of(params, rows.size, int(columns.offsets[-1]), chosen.size, sums.size)
+    parts = [PartRows(np.ascontiguousarray(each), layout, columns) for each in np.split(binned, cuts, axis=1)]
+    own = [(*pair, np.flatnonzero(few).astype(np.uint32)) for *pair, few in zip(
+        *(np.split(each, cuts) for each in (gradients, hessians, some))
+    )]  # fmt: skip
+    tree = drive(grow_from_histograms(columns, layout, params, pool), parts, own)
     assert tree.nodes.tobytes() == whole.nodes.tobytes() and tree.values.tobytes() == whole.values.tobytes()
     # one of the parts has most of the rows, and another may have none
     assert len(tree.nodes) > 1
 
 
-def test_gradients_that_are_not_finite_are_refused():
+def drive(growing_tree, parts, own):
+    """Grow a tree from the histograms of parts, each of which has gradients, hessians and rows of its own."""
+    splits = next(growing_tree)
+    with pytest.raises(StopIteration) as ended:
+        while True:
+            found = [part.split(splits) if splits else part.start(*each) for part, each in zip(parts, own)]
+            splits = growing_tree.send(sum(found))
+    return ended.value.value
+
+
+def test_slopes_that_are_not_finite_or_bend_down_are_refused():
     with pytest.raises(DataError, match="not all finite"):
-        FixedPoint.of(np.inf, 3)
+        layout_for(np.array([np.inf]), 0.0, (1, 0), 3)
+    with pytest.raises(DataError, match="must not be negative"):
+        layout_for(np.ones(2), -1.0, (1, 1), 3)
 
 
 def test_ranges_are_of_whole_blocks():

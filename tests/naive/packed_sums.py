@@ -19,19 +19,35 @@ def absolute_sum(values, rows, c):
     return np.abs(chosen).sum(), chosen.min(initial=np.inf)
 
 
-def pack_rows(gradients, hessians, rows, packed, layout):
-    given = np.hstack([gradients, hessians]).astype(float)
-    if not np.isfinite(given[rows]).all():
+def absolute_sums(gradients, hessians, rows, totals):
+    given = np.hstack([gradients, hessians])[rows].astype(float)
+    totals[:] = 0
+    totals[: given.shape[1]] = np.abs(given).sum(axis=0)
+    return min(hessians[rows].min(initial=0.0), 0.0)
+
+
+def choose_units(totals, smallest, layout):
+    if not np.isfinite(totals).all():
         return 1
-    for c in range(packed.shape[1]):
-        last = c == given.shape[1] - 1
-        if c >= given.shape[1]:
-            packed[rows, c], layout.units[c] = 0, 1.0
-            continue
-        layout.units[c] = unit_for(np.abs(given[rows, c]).sum(), 61 - layout.count_bits if last else 61)
+    for c, total in enumerate(totals):
+        layout.units[c] = unit_for(total, 61 - layout.count_bits if c == _last(layout) else 61)
+    return 2 if smallest < 0 else 0
+
+
+def write_words(gradients, hessians, rows, packed, layout):
+    given = np.hstack([gradients, hessians]).astype(float)
+    packed[rows] = 0
+    for c in range(given.shape[1]):
         exact = np.rint(given[rows, c] / layout.units[c]).astype(np.int64)
-        packed[rows, c] = exact * 2**layout.count_bits + 1 if last else exact
-    return 2 if (hessians[rows] < 0).any() else 0
+        packed[rows, c] = exact * 2**layout.count_bits + 1 if c == given.shape[1] - 1 else exact
+
+
+def pack_rows(gradients, hessians, rows, packed, layout):
+    totals = np.zeros(packed.shape[1])
+    wrong = choose_units(totals, absolute_sums(gradients, hessians, rows, totals), layout)
+    if wrong != 1:
+        write_words(gradients, hessians, rows, packed, layout)
+    return wrong
 
 
 def gather_packed(packed, rows, ordered, total):

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from hetcore.kernels.layout import BIN, KEY, MISSING_LEFT, NodeTerms
+from hetcore.kernels.layout import BIN, COLUMN, KEY, MISSING_LEFT, NodeTerms
 from tests.naive.packed_sums import mean_hessian, output_hessian, packed_count, packed_value
 
 
@@ -113,3 +113,15 @@ def scan_column(histogram, missing, node, layout, outputs, scratch, best):
     if n_missing and scan_cuts(histogram, missing, node, layout, outputs, scratch, best):
         best[MISSING_LEFT], better = 1, True
     return better
+
+
+def scan_columns(histograms, offsets, total, layout, params, scratch, best):
+    """As the kernel; `scratch` as of `scan_column`."""
+    outputs = np.zeros((2, layout.n_outputs))
+    node = node_terms(total, layout, params, outputs)
+    best[KEY], best[COLUMN] = node.floor, -1
+    for q, (first, stop) in enumerate(zip(offsets, offsets[1:])):
+        own = histograms[first:stop]
+        if scan_column(own[:-1], own[-1], node, layout, outputs, scratch, best):
+            best[COLUMN] = q
+    return node.scale * best[KEY] - node.penalty
