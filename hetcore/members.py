@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from operator import is_
 from threading import Event
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,7 +35,10 @@ from hetcore.kernels.members import Grown, Parts, add_members, boost_members, gr
 from hetcore.kernels.oblivious import Levels, boost_oblivious
 from hetcore.kernels.threads import run_each
 
-__all__ = ["Grown", "MemberGrower", "ObliviousGrower", "add_members", "drawn", "drawn_together", "joined"]
+__all__ = [
+    "DrawnTree", "Grown", "MemberGrower", "ObliviousGrower", "TreeDraws", "add_members", "drawn", "drawn_together",
+    "joined", "levels_for", "widest",
+]  # fmt: skip
 
 FEW_OF_ALL = 16  # a draw of fewer of so many numbers is sorted
 MOST_TOGETHER = 10_000  # numbers in a pool up to which NumPy draws by Floyd's algorithm
@@ -236,19 +239,9 @@ class ObliviousGrower(MemberGrower):
     """
 
     def _scratch(self, m: int) -> tuple[Levels, NDArray, NDArray]:
-        c, leaves, (n_outputs, _) = self.parts.columns.shape[1], most_leaves(self.params, m), self.shape
-        width = 2 if n_outputs == 1 else -8 * (-n_outputs // 4)
-        levels = Levels(
-            order=np.empty((c, m), np.uint32),
-            bins=np.empty((c, m), np.uint8),
-            begins=np.empty(257, np.int64),
-            leaf=np.empty(m, np.uint32),
-            slopes=np.zeros((m, width), np.float32),
-            totals=np.empty((leaves, width)),
-            sums=np.empty((leaves, 2, width)),
-            held=np.empty(leaves),
-        )
-        return levels, np.empty((3, self.binned.shape[1]), np.uint32), np.empty((2 * leaves - 1, 2), np.int64)
+        levels = levels_for(m, self.parts.columns.shape[1], self.shape, self.params)
+        begins = np.empty((2 * levels.held.size - 1, 2), np.int64)
+        return levels, np.empty((3, self.binned.shape[1]), np.uint32), begins
 
     def _capacity(self) -> int:
         return 2 * self.room[0].held.size - 1
@@ -257,6 +250,22 @@ class ObliviousGrower(MemberGrower):
         (levels, buffers, begins), (learned, slopes, grown) = room, given
         kept = self.params, levels, learned, slopes, grown, buffers, begins
         return boost_oblivious(self.binned, self.parts, members, rounds, *kept)
+
+
+def levels_for(m: int, n_columns: int, shape: tuple[int, int], params: TreeParams) -> Levels:
+    """Return what an oblivious tree over at most m rows is grown in; `shape` as of `MemberGrower`."""
+    leaves, (n_outputs, _) = most_leaves(params, m), shape
+    width = 2 if n_outputs == 1 else -8 * (-n_outputs // 4)
+    return Levels(
+        order=np.empty((n_columns, m), np.uint32),
+        bins=np.empty((n_columns, m), np.uint8),
+        begins=np.empty(257, np.int64),
+        leaf=np.empty(m, np.uint32),
+        slopes=np.zeros((m, width), np.float32),
+        totals=np.empty((leaves, width)),
+        sums=np.empty((leaves, 2, width)),
+        held=np.empty(leaves),
+    )
 
 
 def widest(n_bins: NDArray[np.int32], n_columns: int) -> int:
@@ -307,6 +316,56 @@ def drawn_together(
     ends = np.cumsum(counts).tolist()
     # slices: `np.split` takes several times as long as all the draws
     return [pool[found[begin:end]] for pool, begin, end in zip(pools, [0, *ends], ends)]
+
+
+class DrawnTree(NamedTuple):
+    """What a tree of each member is grown on: its own rows, rows that all have, and its own columns, all rising."""
+
+    rows: list[NDArray[np.int32]]
+    shared: list[NDArray[np.int32]]
+    columns: list[NDArray[np.int32]]
+
+
+class TreeDraws(NamedTuple):
+    """Draws rows and columns, tree after tree: of each member's rows, of those that all share, of the columns.
+
+    Attributes
+    ----------
+    training : list of (l_k,) int32
+        Rows that each member learns from.
+    sizes : list of int
+        How many of them a tree gets.
+    among : (u,) int32
+        Rows that all members may learn from.
+    share : float
+        How many of them a tree gets, over those of the first member's.
+    columns : (e,) int32
+    n_columns : int
+        How many of them a tree gets.
+    """
+
+    training: list[NDArray[np.int32]]
+    sizes: list[int]
+    among: NDArray[np.int32]
+    share: float
+    columns: NDArray[np.int32]
+    n_columns: int
+
+    def n_shared(self, shares: bool) -> int:
+        """Return how many of the shared rows a tree gets, if it gets some."""
+        return max(1, round(self.share * min(self.sizes[0], self.among.size))) if shares and self.among.size else 0
+
+    def trees(self, rng: np.random.Generator, n_trees: int, shares: bool) -> list[DrawnTree]:
+        """Draw for some trees of all members; `shares` says whether shared rows are among them."""
+        pools, counts = [*self.training], [*self.sizes]
+        if count := self.n_shared(shares):
+            pools.append(self.among)
+            counts.append(count)
+        members, at = len(self.training), len(pools)
+        pools, counts = pools + [self.columns] * members, counts + [self.n_columns] * members
+        drawn = drawn_together(pools * n_trees, counts * n_trees, rng)
+        trees = [drawn[first : first + len(pools)] for first in range(0, len(drawn), len(pools))]
+        return [DrawnTree(tree[:members], tree[members:at], tree[at:]) for tree in trees]
 
 
 def joined(grown: Grown, some: slice = slice(None)) -> tuple[NDArray, NDArray[np.float64], NDArray[np.int64]]:

@@ -179,14 +179,15 @@ class TableView:
         if self.encoding.wide:
             X = self.load()
             return mapper, mapper.fit(X).transform(X)
-        return mapper, mapper.fit_blocks(self._blocks(), (len(self.encoding.encoder.feature_names), self.source.n_rows))
+        return mapper, mapper.fit_blocks(self.blocks(), (len(self.encoding.encoder.feature_names), self.source.n_rows))
 
     def binned(self, mapper: BinMapper) -> NDArray[np.uint8]:
         """Return the bins (d, m) of trees' columns by thresholds that were learned."""
         if self.encoding.wide:
             return mapper.transform(self.load())
-        return mapper.transform_blocks(self._blocks(), self.source.n_rows)
+        return mapper.transform_blocks(self.blocks(), self.source.n_rows)
 
-    def _blocks(self) -> Iterable[Block]:
+    def blocks(self) -> Iterable[Block]:
+        """Yield columns as `BinMapper.fit_blocks` takes them."""
         for places, X in self.encoding.encoder.blocks(self.source, self.name):
             yield places, X if self.order is None else X[self.order]

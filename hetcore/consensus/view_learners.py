@@ -27,7 +27,7 @@ from hetcore.consensus.table_views import TableView, Unseen, View
 from hetcore.forest import Forest
 from hetcore.kernels.members import farthest
 from hetcore.kernels.threads import run_each
-from hetcore.members import MemberGrower, ObliviousGrower, drawn_together, joined
+from hetcore.members import MemberGrower, ObliviousGrower, TreeDraws, joined
 from hetcore.numerics import fits_double, product, row_blocks
 from hetcore.trees import TreeParams
 
@@ -222,19 +222,34 @@ class ViewLearner:
         """
         if self._able:
             self._step(pull)
+        predicted = self._of_labelled()
+        left_out = self._left_out(predicted)
+        loss, better = self._scored(t, left_out)
+        # not better: nothing to send, which on a cluster would be most of the traffic
+        if not better:
+            return Advanced(loss, self.best, None, None)
+        self._remember()
+        return self._advanced(loss, left_out, self._mean_of_others(), predicted.mean(axis=0))
+
+    def _left_out(self, predicted: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return what is said of each labelled row (l, k) by the member that did not see it."""
+        return predicted[self.fold[self.own], np.arange(self.own.size)]
+
+    def _scored(self, t: int, left_out: NDArray[np.float64]) -> tuple[float, bool]:
+        """Count round t; return its loss, and whether it is the best so far."""
         # counted even if it could not step, as rounds are the fit's
         self.round = t + 1
-        predicted = self._of_labelled()
-        left_out = predicted[self.fold[self.own], np.arange(self.own.size)]
         loss = float(self.outputs.loss(left_out, self.smoothed_codes).mean()) if self.own.size else np.inf
-        # not better: nothing to send, which on a cluster would be most of the traffic
-        if loss >= self.lowest and self.best >= 0:
-            return Advanced(loss, self.best, None, None)
-        self.best, self.lowest = t, loss
-        self._remember()
+        better = not (loss >= self.lowest and self.best >= 0)
+        if better:
+            self.best, self.lowest = t, loss
+        return loss, better
+
+    def _advanced(self, loss: float, left_out: NDArray, others: NDArray, trained: NDArray) -> Advanced:
+        """Return what the learner says after its best round, of labelled and of other rows."""
         scores = np.empty((len(self.fold), self.outputs.k))
-        scores[self.own], scores[self.others] = left_out, self._mean_of_others()
-        return Advanced(loss, t, scores, predicted.mean(axis=0))
+        scores[self.own], scores[self.others] = left_out, others
+        return Advanced(loss, self.best, scores, trained)
 
     @property
     def _able(self) -> bool:
@@ -298,43 +313,55 @@ class TreeLearner(ViewLearner):
     """Boosted trees."""
 
     def _prepare(self, content: ViewContent) -> None:
-        own = self.own.size
-        self.rng = np.random.default_rng(content.seed)
-        self.shallow = content.learner == "shallow trees"
+        self._begin(content)
         # of the columns alone: another lambda0 leaves them as they are
         self.mapper, binned = MEMORY.recalled("bins", content.columns_key, lambda: _binned(content.X))
         self.varying = varying_columns(binned, self.mapper.n_bins)
-        # labelled rows first, then pulled ones: what a tree is grown on lies together, and is read without picking
-        rest = np.setdiff1d(self.others, self.pulled, assume_unique=True)
-        self.order = np.concatenate([self.own, self.pulled, rest])
-        self.spots = np.argsort(self.order)[self.others] - own
-        self.targets, binned = np.ascontiguousarray(self.codes[self.own]), np.take(binned, self.order, axis=1)
-        if content.unseen is not None:
-            # between the labelled and the pulled ones
-            more = np.concatenate(self.training)
-            self.targets = np.concatenate([self.targets, self.targets[more]])
-            # other columns are what they are for all: their bins are known
-            places, unseen = content.unseen.places, np.take(binned, more, axis=1)
-            unseen[places] = self.mapper.of_columns(places).transform(content.unseen.values)
-            binned = np.concatenate([binned[:, :own], unseen, binned[:, own:]], axis=1)
-            ends = own + np.cumsum([part.size for part in self.training])
-            self.training = [np.arange(end - part.size, end, dtype=np.int32) for end, part in zip(ends, self.training)]
-        head = len(self.targets)
-        self.scores = np.tile(self.outputs.prior, (self.rule.n_folds, binned.shape[1], 1))
-        self.among = np.arange(head, head + self.pulled.size, dtype=np.int32)
-        self.trees: list[tuple[NDArray, ...]] = []  # nodes, values and sizes of a round's
-        self.rates: list[float] = []
+        binned = self._arranged(binned, content.unseen)
         # nothing pulls in the first round: with another lambda0 it is the same
         alike = self.rule._replace(outputs=self.outputs.is_classifier, n_jobs=1, lambda0=0.0)
         shared = content.columns_key and self.pulled.size
         learned = self.outputs.prior, self.pulled, self.fold, self.codes
         key = content.columns_key, content.learner, content.seed, alike, *learned
         self.first_key = key_of(*key) if shared else ""
-        shape = (self.outputs.k, self.outputs.k if self.outputs.is_classifier else 0)
-        jobs = self.rule.n_jobs if own * self.varying.size >= SHARED else 1
-        kind = ObliviousGrower if content.learner == "oblivious trees" else MemberGrower
-        self.grower = kind(np.ascontiguousarray(binned), self.mapper.n_bins, shape, self.rule.limits, jobs)
-        self.shares, self.ahead = jobs > 1, None
+        jobs = self.rule.n_jobs if self.own.size * self.varying.size >= SHARED else 1
+        kind = ObliviousGrower if self.oblivious else MemberGrower
+        self.grower = kind(np.ascontiguousarray(binned), self.mapper.n_bins, self.shape, self.rule.limits, jobs)
+        self.shares, self.ahead, self.draws = jobs > 1, None, self._draws()
+
+    def _begin(self, content: ViewContent) -> None:
+        """Take what does not depend on the columns."""
+        self.rng = np.random.default_rng(content.seed)
+        self.shallow, self.oblivious = (content.learner == f"{kind} trees" for kind in ("shallow", "oblivious"))
+        self.shape = (self.outputs.k, self.outputs.k if self.outputs.is_classifier else 0)
+        self.n_trees = TREES_OF_CLASSES if self.outputs.k > 1 else TREES
+        # a leaf of one sure class has hardly a curvature, and its Newton step no bound
+        self.limit = LEAF_LIMIT if self.outputs.is_classifier else np.inf
+        self.trees: list[tuple[NDArray, ...]] = []  # nodes, values and sizes of a round's
+        self.rates: list[float] = []
+
+    def _arranged(self, binned: NDArray[np.uint8], unseen: Unseen | None = None) -> NDArray[np.uint8]:
+        """Return bins (d, m) in the learner's order of rows, and take labels and scores in that order."""
+        own = self.own.size
+        # labelled rows first, then pulled ones: what a tree is grown on lies together, and is read without picking
+        rest = np.setdiff1d(self.others, self.pulled, assume_unique=True)
+        self.order = np.concatenate([self.own, self.pulled, rest])
+        self.spots = np.argsort(self.order)[self.others] - own
+        self.targets, binned = np.ascontiguousarray(self.codes[self.own]), np.take(binned, self.order, axis=1)
+        if unseen is not None:
+            # between the labelled and the pulled ones
+            more = np.concatenate(self.training)
+            self.targets = np.concatenate([self.targets, self.targets[more]])
+            # other columns are what they are for all: their bins are known
+            places, hidden = unseen.places, np.take(binned, more, axis=1)
+            hidden[places] = self.mapper.of_columns(places).transform(unseen.values)
+            binned = np.concatenate([binned[:, :own], hidden, binned[:, own:]], axis=1)
+            ends = own + np.cumsum([part.size for part in self.training])
+            self.training = [np.arange(end - part.size, end, dtype=np.int32) for end, part in zip(ends, self.training)]
+        head = len(self.targets)
+        self.scores = np.tile(self.outputs.prior, (self.rule.n_folds, binned.shape[1], 1))
+        self.among = np.arange(head, head + self.pulled.size, dtype=np.int32)
+        return binned
 
     def _step(self, pull: NDArray[np.float64] | None) -> None:
         if self.round or pull is not None:
@@ -356,58 +383,59 @@ class TreeLearner(ViewLearner):
 
     def _boost(self, pull: NDArray[np.float64] | None) -> None:
         members, head, k, rate = len(self.training), len(self.targets), self.outputs.k, self._rate()
-        n_trees = TREES_OF_CLASSES if k > 1 else TREES
+        n_trees = self.n_trees
         pull = np.ascontiguousarray(np.empty((members, 0, k)) if pull is None else pull)
-        self._use_drawn(n_trees, pull.shape[1])
+        self._use_drawn(n_trees, pull.shape[1] > 0)
         # of the rows that a tree is grown on alone: the others are never touched, and cost nothing
         gradients = np.empty((members, head + pull.shape[1], k), np.float32)
-        hessians = np.empty((*gradients.shape[:2], k if self.outputs.is_classifier else 0), np.float32)
-        # a leaf of one sure class has hardly a curvature, and its Newton step no bound
-        limit = LEAF_LIMIT if self.outputs.is_classifier else np.inf
-        # above 1 a pulled row weighs more, below 1 fewer are drawn: of numbers a row counts as one in each leaf
-        learned = self.scores, self.targets, pull, np.float32(max(1.0, self.rule.lambda0)), rate, limit
+        hessians = np.empty((*gradients.shape[:2], self.shape[1]), np.float32)
+        learned = self.scores, self.targets, pull, self._weight, rate, self.limit
         slopes, grown = (gradients, hessians, np.empty((members, k))), self.grower.empty(members, n_trees)
         rounds = 0, n_trees, n_trees
 
         def ahead() -> None:
             # pulled from the second round on; drawn while others grow, for nothing else can be done meanwhile
-            n_pulled = self.pulled.size if self.pulls else 0
-            self.ahead = (n_trees, n_pulled), self._drawn(n_trees, n_pulled)
+            shares = self.pulls and self.pulled.size > 0
+            self.ahead = (n_trees, shares), self._drawn(n_trees, shares)
 
         tasks = [lambda: self.grower.grow_rounds(learned, slopes, rounds, grown), *([ahead] if self.shares else [])]
         run_each(lambda task: task(), tasks, self.rule.n_jobs)
         self.rates.append(rate)
         self.trees.append(joined(grown))
 
-    def _use_drawn(self, n_trees: int, n_pulled: int) -> None:
+    @property
+    def _weight(self) -> np.float32:
+        """The weight of a pulled row that a tree is grown on."""
+        # above 1 it weighs more, below 1 fewer are drawn: of numbers a row counts as one in each leaf
+        return np.float32(max(1.0, self.rule.lambda0))
+
+    def _use_drawn(self, n_trees: int, shares: bool) -> None:
         """Let the grower use the rows and columns of a round, as drawn in the one before or now."""
         key, drawn = self.ahead or (None, None)
-        drawn = drawn if key == (n_trees, n_pulled) else self._drawn(n_trees, n_pulled)
+        drawn = drawn if key == (n_trees, shares) else self._drawn(n_trees, shares)
         # what was drawn in vain leaves the stream where it was
         self.ahead, self.rng.bit_generator.state = None, drawn.state
         self.grower.use_joined(drawn.rows, drawn.sizes, drawn.columns, len(self.training))
 
-    def _drawn(self, n_trees: int, n_pulled: int) -> Drawn:
+    def _drawn(self, n_trees: int, shares: bool) -> Drawn:
         """Draw the rows and columns of the trees of all members."""
         rng = np.random.default_rng(0)
         rng.bit_generator.state = self.rng.bit_generator.state
-        # two rows at least, for a tree of one can't split
-        most = MOST_ROWS if isinstance(self.grower, ObliviousGrower) else len(self.targets)
-        sizes = [min(max(2, round(self.rule.subsample * each.size)), most) for each in self.training]
-        # tree by tree: the rows of each member, the pulled ones of all, the columns of each member
-        pools, counts = [*self.training], [*sizes]
-        if n_pulled:
-            # lambda0 times as many as are labelled; no more than those, so that growing costs at most twice as much
-            pools.append(self.among)
-            counts.append(max(1, round(min(1.0, self.rule.lambda0) * min(sizes[0], n_pulled))))
-        at, members = len(pools), len(self.training)
-        pools, counts = pools + [self.varying] * members, counts + [self._n_columns()] * members
-        drawn = drawn_together(pools * n_trees, counts * n_trees, rng)
-        trees = [drawn[first : first + len(pools)] for first in range(0, len(drawn), len(pools))]
-        rows = [part for m in range(members) for tree in trees for part in (tree[m], *tree[members:at])]
-        columns = np.array([tree[at + m] for m in range(members) for tree in trees])
-        each = [sum(part.size for part in (tree[m], *tree[members:at])) for m in range(members) for tree in trees]
+        trees, members = self.draws.trees(rng, n_trees, shares), range(len(self.training))
+        rows = [part for m in members for tree in trees for part in (tree.rows[m], *tree.shared)]
+        columns = np.array([tree.columns[m] for m in members for tree in trees])
+        each = [sum(part.size for part in (tree.rows[m], *tree.shared)) for m in members for tree in trees]
         return Drawn(np.concatenate(rows), np.array(each), columns, rng.bit_generator.state)
+
+    def _draws(self) -> TreeDraws:
+        """Return how the rows and columns of trees are drawn."""
+        rule = self.rule
+        # two rows at least, for a tree of one can't split
+        most = MOST_ROWS if self.oblivious else len(self.targets)
+        sizes = [min(max(2, round(rule.subsample * each.size)), most) for each in self.training]
+        # lambda0 times as many as are labelled; no more than those, so that growing costs at most twice as much
+        share, columns = min(1.0, rule.lambda0), {"columns": self.varying, "n_columns": self._n_columns()}
+        return TreeDraws(self.training, sizes, self.among, share, **columns)
 
     def _n_columns(self) -> int:
         """Return how many columns a tree gets."""
