@@ -46,6 +46,7 @@ from hetcore.consensus.gbc import GBCClassifier, GBCRegressor
 from hetcore.distributed.executor import DaskExecutor
 from hetcore.distributed.factor_strips import DaskStrips
 from hetcore.distributed.sharded_executor import ShardedExecutor, rows_that_fit
+from hetcore.distributed.sharded_views import ShardedViewExecutor
 from hetcore.distributed.tasks import predict, replicates
 from hetcore.errors import ClusterError, ParameterError
 from hetcore.events import Callback, as_callbacks
@@ -139,18 +140,27 @@ def fit(
         with model._fitting(callbacks), client.as_current():
             _fit_factors(model, data, y, client, callbacks)
         return model
-    if shard_rows is not None and not (model.as_printed and isinstance(shard_rows, int) and shard_rows >= 1):
-        rule = "a whole number of at least 1, and of a model with as_printed=True"
-        raise ParameterError(f"shard_rows={shard_rows!r} must be {rule}: leave it out, or set as_printed=True.")
+    if shard_rows is not None:
+        _check_sharding(model, shard_rows)
     with model._fitting(callbacks), client.as_current():
         model.set_params(schedule="parallel")._check_parameters()
         problem = model._problem(data, y, eval_y)
         if model.as_printed and shard_rows is None:
             shard_rows = rows_that_fit(client, data, problem.scale.n_outputs)
-        with closing(DaskExecutor(client) if shard_rows is None else ShardedExecutor(client, shard_rows)) as executor:
+        sharded = ShardedExecutor if model.as_printed else ShardedViewExecutor
+        with closing(DaskExecutor(client) if shard_rows is None else sharded(client, shard_rows)) as executor:
             boost(model, lambda: model._start(problem, executor), callbacks)
         model._keep_fit(model._outline(data, y))
     return model
+
+
+def _check_sharding(model: Any, shard_rows: Any) -> None:
+    if not isinstance(shard_rows, int) or isinstance(shard_rows, bool) or shard_rows < 1:
+        rule = "a whole number of at least 1"
+        raise ParameterError(f"shard_rows={shard_rows!r} must be {rule}: give one, or leave it out.")
+    if not (model.as_printed or not model.join_tables and model.base_learner == "tree"):
+        which = 'join_tables=False and base_learner="tree", or as_printed=True'
+        raise ParameterError(f"shard_rows={shard_rows!r} is for models with {which}: set these, or leave it out.")
 
 
 def _fit_factors(model: Any, X: Any, y: Any, client: Any, callbacks: Iterable[Callback]) -> None:

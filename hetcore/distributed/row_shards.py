@@ -18,7 +18,7 @@ one process (`hetcore.consensus.partial_sums`). `advance` is the same box as `Ta
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -43,10 +43,30 @@ from hetcore.growing import Pool
 from hetcore.kernels.layout import PackedLayout
 from hetcore.trees import Tree
 
-__all__ = ["Shard", "ShardContent", "ShardSample", "SampledContent", "ShardedTable", "ranges_of"]
+__all__ = [
+    "Question", "Questions", "Shard", "ShardContent", "ShardSample", "SampledContent", "ShardedTable", "answered",
+    "ranges_of",
+]  # fmt: skip
 
-Questions = Generator[tuple[Callable[..., Any], list[tuple]], list[Any], Any]
-"""Yields a method of `Shard` and each shard's arguments, and is sent the shards' answers."""
+Question = tuple[Callable[..., Any], list[tuple]]
+"""A method of a source's shards, and each one's arguments."""
+
+Questions = Generator[Question, list[Any], Any]
+"""Yields questions, and is sent the shards' answers."""
+
+
+def answered(steps: Sequence[Questions], ask: Callable[[Mapping[int, Question]], Mapping[int, list[Any]]]) -> list[Any]:
+    """Return what steps return whose questions are asked at once, round trip after round trip, by the steps' places."""
+    done: dict[int, Any] = {}
+    asked = {place: next(each) for place, each in enumerate(steps)}
+    while asked:
+        answers, asked = ask(asked), {}
+        for place, answer in answers.items():
+            try:
+                asked[place] = steps[place].send(answer)
+            except StopIteration as ended:
+                done[place] = ended.value
+    return [done[place] for place in range(len(steps))]
 
 
 def ranges_of(n: int, block: int, most: int) -> list[tuple[int, int]]:

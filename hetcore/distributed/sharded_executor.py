@@ -11,7 +11,7 @@ which repeat the questions of the step in progress.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,18 +23,27 @@ from hetcore.consensus.printed.source_learners import MAX_BINS, Alone, Kept, Pri
 from hetcore.data import HetData
 from hetcore.data.encoding import SourceEncoder
 from hetcore.distributed.executor import DaskExecutor
-from hetcore.distributed.row_shards import SampledContent, Shard, ShardContent, ShardedTable, ShardSample, ranges_of
+from hetcore.distributed.row_shards import (
+    Question,
+    SampledContent,
+    Shard,
+    ShardContent,
+    ShardedTable,
+    ShardSample,
+    answered,
+    ranges_of,
+)
 from hetcore.distributed.worker_actor import LearnerSource, Step
 from hetcore.distributed.worker_pool import Worker
 
-__all__ = ["ShardedExecutor", "rows_that_fit"]
+__all__ = ["Numbered", "ShardedExecutor", "rows_that_fit"]
 
 RECORD_BYTES = 100  # that a shard has of a record and score beside a byte a column: f, gradients, words, rows
 SHARE = 0.5  # of a worker's memory, the other part is Python's and what is read
 
 
-class _Numbered(NamedTuple):
-    """A shard by its number: that of its range times the number of tables, and that of its table."""
+class Numbered(NamedTuple):
+    """A shard by its number, as printed that of its range times the number of tables, and that of its table."""
 
     number: int
 
@@ -73,27 +82,18 @@ class ShardedExecutor(DaskExecutor):
             self._tables[table.number].advance(parts, graph_weights, left_out, each)
             for table, each in zip(tables, weights)
         ]
-        done: dict[int, Stepped] = {}
-        asked = {place: next(each) for place, each in enumerate(steps)}
-        while asked:
-            answers = self._asked([(tables[place].number, *question) for place, question in asked.items()])
-            for place, answer in zip(list(asked), answers):
-                try:
-                    asked[place] = steps[place].send(answer)
-                except StopIteration as ended:
-                    done[place] = ended.value
-                    del asked[place]
+        done = answered(steps, lambda asked: self._asked(tables, asked))
         # the trees are the model's from now on, and a shard that is lost is made again from them
         self._cached, self._rounds = None, []
-        return [done[place] for place in range(len(steps))]
+        return done
 
-    def _asked(self, questions: Sequence[tuple]) -> list[list[Any]]:
-        """Return what the shards of tables answer, given each table's number, a method and each shard's arguments."""
-        states = [state for number, _, _ in questions for state in self._shards(number)]
-        own = [(method.__name__, each) for _, method, args in questions for each in args]
+    def _asked(self, tables: Sequence[SourceState], questions: Mapping[int, Question]) -> dict[int, list[Any]]:
+        """Return what the shards of tables answer, by the tables' places."""
+        states = [state for place in questions for state in self._shards(tables[place].number)]
+        own = [(method.__name__, each) for method, args in questions.values() for each in args]
         answers = iter(self._all(Shard.do, states, (), own, moves=True))
         self._rounds.append(Step(Shard.do.__name__, (), {state.number: each for state, each in zip(states, own)}))
-        return [[next(answers) for _ in args] for _, _, args in questions]
+        return {place: [next(answers) for _ in args] for place, (_, args) in questions.items()}
 
     def weighted_sum(self, tables: Sequence[SourceState], weights: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return sum_i w_i f_i (n, K), of each range from the workers that have it."""
@@ -116,8 +116,8 @@ class ShardedExecutor(DaskExecutor):
         self._cut()
         return [self._tables[table.number].kept for table in tables]
 
-    def _shards(self, number: int) -> list[_Numbered]:
-        return [_Numbered(len(self._given) * s + number) for s in range(len(self._ranges))]
+    def _shards(self, number: int) -> list[Numbered]:
+        return [Numbered(len(self._given) * s + number) for s in range(len(self._ranges))]
 
     def _cut(self) -> None:
         """Cut the tables into shards and find their thresholds, if that was not done."""
@@ -162,7 +162,7 @@ class ShardedExecutor(DaskExecutor):
         if source.is_loaded:
             return SourceEncoder().fit(source)
         # the process of the fit reads no table by path
-        return self._all(ShardSample.encoder, [_Numbered(number)], (source,))[0]
+        return self._all(ShardSample.encoder, [Numbered(number)], (source,))[0]
 
     def _dealt(self, numbers: Sequence[int]) -> Iterable[tuple[Worker, list[int]]]:
         """Deal whole ranges out to the workers; what a lost worker had goes to who has least."""

@@ -21,7 +21,7 @@ from hetcore.data.reading.parquet_files import ParquetTable  # noqa: E402
 from hetcore.distributed import sharded_executor  # noqa: E402
 from hetcore.distributed.histogram_trees import Columns, PartRows, grow_from_histograms, layout_for  # noqa: E402
 from hetcore.distributed.row_shards import ranges_of  # noqa: E402
-from hetcore.errors import DataError, ParameterError  # noqa: E402
+from hetcore.errors import DataError  # noqa: E402
 from hetcore.kernels.packed_sums import absolute_sums  # noqa: E402
 from hetcore.trees import BinMapper, TreeParams, grow  # noqa: E402
 from tests.clusters import PATIENCE  # noqa: E402
@@ -201,14 +201,6 @@ def test_what_fits_a_worker_is_not_cut():
     assert sharded_executor.rows_that_fit(cluster_of(2 * largest), data, 1) is None
     assert sharded_executor.rows_that_fit(cluster_of(0), data, 1) is None
     assert 1 <= sharded_executor.rows_that_fit(cluster_of(2 * largest - 2), data, 1) <= 50
-
-
-@pytest.mark.parametrize("printed, shard_rows", [(True, 0), (True, 1.5), (False, 10)])
-def test_a_wrong_number_of_rows_is_refused(printed, shard_rows):
-    data, _ = planted("regression")
-    client = SimpleNamespace(asynchronous=False, status="running")
-    with pytest.raises(ParameterError, match=rf"shard_rows={shard_rows} must be a whole number .*as_printed=True\.$"):
-        distributed.fit(made(printed=printed), data, client, shard_rows=shard_rows)
 
 
 @pytest.mark.slow

@@ -30,6 +30,18 @@ def test_slopes_are_those_of_the_loss(k, classes):
             assert (hessians[m, others] == 9.0).all()
 
 
+@pytest.mark.parametrize("limit", [0.5, np.inf])
+def test_a_step_is_held_within_its_limit(limit):
+    rng = np.random.default_rng(0)
+    scores, values, leaves = rng.normal(size=(9, 2)), rng.normal(size=(5, 2)), rng.integers(0, 3, 9).astype(np.int32)
+    ours, twin = (scores.copy(), values.copy()), (scores.copy(), values.copy())
+    members.take_step(*ours, leaves, 3, 0.1, limit)
+    naive.take_step(*twin, leaves, 3, 0.1, limit)
+    assert_allclose(ours[0], twin[0], rtol=1e-12)
+    # no value beyond the tree's
+    assert (ours[1] == twin[1]).all() and (ours[1][3:] == values[3:]).all()
+
+
 def test_probabilities_of_far_scores_are_numbers():
     for scores in (np.array([800.0]), np.array([-800.0]), np.array([900.0, -900.0, 0.0])):
         found = np.empty(scores.size)

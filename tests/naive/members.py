@@ -37,9 +37,13 @@ def boost_members(binned, codes, pull, weight, scores, n_bins, params, drawn, ra
             # rows beyond those with slopes are never grown on
             g, h = (None if each is None else np.resize(each[0], (len(score), 1)).astype(np.float32) for each in (g, h))
             trees.append(grow(binned, g, h, rows.astype(np.int32), columns, params, n_bins))
-            trees[-1].values[:] = np.clip(trees[-1].values, -limit, limit)
-            score += rate * trees[-1].predict(binned)
+            take_step(score, trees[-1].values, trees[-1].apply(binned), len(trees[-1].nodes), rate, limit)
     return grown
+
+
+def take_step(scores, values, leaves, size, rate, limit):
+    values[:size] = np.clip(values[:size], -limit, limit)
+    scores += rate * values[leaves]
 
 
 def add_members(scores, leaves, values, rate):
