@@ -28,8 +28,7 @@ from hetcore.kernels.packed_sums import choose_units, gather_packed, packed_coun
 from hetcore.kernels.splitting import UNKNOWN, scan_columns
 from hetcore.trees import Tree
 
-__all__ = ["Columns", "PartRows", "Split", "grow_from_histograms", "layout_for"]
-
+__all__ = ["Columns", "Histograms", "PartRows", "Split", "added_up", "grow_from_histograms", "layout_for"]
 
 DEEPEST = 65535  # that a node's record can hold
 
@@ -93,6 +92,43 @@ class Split(NamedTuple):
     wanted: int
 
 
+class Histograms(NamedTuple):
+    """The histograms of some nodes over the rows of a part.
+
+    Attributes
+    ----------
+    n_nodes, n_bins : int
+        A column's missing rows are a bin after its others.
+    filled : (n_nodes n_bins / 8,) uint8
+        Which bins hold rows, a bit each.
+    words : (f, K + P) int64
+        Of these.
+    """
+
+    n_nodes: int
+    n_bins: int
+    filled: NDArray[np.uint8]
+    words: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, found: NDArray[np.int64], layout: PackedLayout) -> Histograms:
+        """Return the histograms (nodes, bins, W) without what is empty: of a deep node nearly all of them."""
+        used, flat = layout.n_outputs + layout.n_hessians, found.reshape(-1, found.shape[2])
+        # the count is in the last word
+        filled = flat[:, used - 1] & ((1 << layout.count_bits) - 1) != 0
+        return cls(*found.shape[:2], np.packbits(filled), flat[filled, :used])
+
+
+def added_up(parts: Sequence[Histograms], width: int) -> NDArray[np.int64]:
+    """Return the histograms (nodes, bins, width) of the same nodes over all parts."""
+    n_nodes, n_bins, *_ = parts[0]
+    found = np.zeros((n_nodes * n_bins, width), np.int64)
+    for part in parts:
+        # whole numbers: any order has the same sum
+        found[np.flatnonzero(np.unpackbits(part.filled, count=len(found))), : part.words.shape[1]] += part.words
+    return found.reshape(n_nodes, n_bins, width)
+
+
 class PartRows:
     """The rows of a part that a tree is grown on, by node, and their histograms.
 
@@ -110,23 +146,22 @@ class PartRows:
 
     def start(
         self, gradients: NDArray[np.float32], hessians: NDArray[np.float32], rows: NDArray[np.uint32]
-    ) -> NDArray[np.int64]:
-        """Take gradients (m, K), hessians (m, P) and the rows to grow on; return the root's histograms (1, bins, W)."""
+    ) -> Histograms:
+        """Take gradients (m, K), hessians (m, P) and the rows to grow on; return the root's histograms."""
         self._words = np.empty((len(gradients), self._width), np.int64)
         write_words(gradients, hessians, rows, self._words, self._layout)
         self._rows = {0: rows}
         return self._histograms([0])
 
-    def split(self, splits: Sequence[Split]) -> NDArray[np.int64]:
-        """Move the rows of nodes to their children; return the wanted children's histograms (nodes, bins, W)."""
+    def split(self, splits: Sequence[Split]) -> Histograms:
+        """Move the rows of nodes to their children; return the wanted children's histograms."""
         for node, feature, threshold, missing_left, left, right, _ in splits:
             rows = self._rows.pop(node)
             n_left = partition(self._binned[feature], threshold, missing_left, rows, np.empty_like(rows))
             self._rows[left], self._rows[right] = rows[:n_left], rows[n_left:]
         return self._histograms([each.wanted for each in splits])
 
-    def _histograms(self, nodes: Sequence[int]) -> NDArray[np.int64]:
-        """Return the histograms of nodes, a column's missing rows after its bins."""
+    def _histograms(self, nodes: Sequence[int]) -> Histograms:
         columns, n_bins, offsets = self._columns
         found, total = np.empty((len(nodes), offsets[-1], self._width), np.int64), np.empty(self._width, np.int64)
         for made, node in zip(found, nodes):
@@ -134,7 +169,7 @@ class PartRows:
             ordered = np.empty((rows.size, self._width), np.int64)
             gather_packed(self._words, rows, ordered, total)
             build_columns(self._scratch, self._binned, columns, n_bins, rows=rows, ordered=ordered, out=made.ravel())
-        return found
+        return Histograms.of(found, self._layout)
 
 
 @dataclass

@@ -6,7 +6,7 @@ A shard has the records of a range of instances, their bins, their f_i and their
 |---|---|---|
 | thresholds, once | which of its records are in the sample | their encoded values, 4 bytes a cell |
 | line 5 | who is left out; of the first round the part of E | the largest z; the sum of sizes of z; how many |
-| line 6 | each level's splits | histograms of the smaller children, 8 bytes a bin; sums by leaf |
+| line 6 | each level's splits | histograms of the smaller children, 8 bytes a filled bin; sums by leaf |
 | line 7 | a step | two sums a block of instances |
 | (4.10) | | sums a block |
 | what tables say alone | the part of E, for the next line 5 too | four sums a block |
@@ -37,7 +37,15 @@ from hetcore.consensus.printed.source_learners import (
 )
 from hetcore.data import Source
 from hetcore.data.encoding import SourceEncoder
-from hetcore.distributed.histogram_trees import Columns, PartRows, Split, grow_from_histograms, layout_for
+from hetcore.distributed.histogram_trees import (
+    Columns,
+    Histograms,
+    PartRows,
+    Split,
+    added_up,
+    grow_from_histograms,
+    layout_for,
+)
 from hetcore.forest import Forest
 from hetcore.growing import Pool
 from hetcore.kernels.layout import PackedLayout
@@ -173,13 +181,13 @@ class Shard(TableRecords):
         pairs = [(absolute[block], self._some[block]) for block in self.blocks]
         return np.array([(some[few].sum(), few.sum()) for some, few in pairs])
 
-    def root(self, layout: PackedLayout) -> NDArray[np.int64]:
+    def root(self, layout: PackedLayout) -> Histograms:
         """Return the histograms of all records."""
         gradients, rows = self._gradients.astype(np.float32)[:, None], np.flatnonzero(self._some).astype(np.uint32)
         self._grown = PartRows(self.binned, layout, self._columns)
         return self._grown.start(gradients, np.empty((len(gradients), 0), np.float32), rows)
 
-    def split(self, splits: Sequence[Split]) -> NDArray[np.int64]:
+    def split(self, splits: Sequence[Split]) -> Histograms:
         """Return the histograms of nodes of the next level."""
         return self._grown.split(splits)
 
@@ -304,8 +312,7 @@ class ShardedTable(TableRecords):
         while True:
             parts = yield from self._all(*((Shard.split, splits) if splits else (Shard.root, layout)))
             try:
-                # whole numbers: any order has the same sum
-                splits = growing.send(sum(parts))
+                splits = growing.send(added_up(parts, width=1))
             except StopIteration as ended:
                 tree = ended.value
                 break

@@ -31,7 +31,15 @@ from numpy.typing import NDArray
 from hetcore.binning import BinMapper, varying_columns
 from hetcore.consensus.table_views import TableView
 from hetcore.consensus.view_learners import DIVERGED, Advanced, TreeLearner, ViewContent
-from hetcore.distributed.histogram_trees import Columns, PartRows, Split, grow_from_histograms, layout_for
+from hetcore.distributed.histogram_trees import (
+    Columns,
+    Histograms,
+    PartRows,
+    Split,
+    added_up,
+    grow_from_histograms,
+    layout_for,
+)
 from hetcore.distributed.row_shards import Questions
 from hetcore.errors import DataError
 from hetcore.growing import WRONG, Pool, n_words
@@ -183,14 +191,14 @@ class ViewShard(TreeLearner):
         parts = [_between(rows, a, b) - a, *(_between(each, c, d) - c + self.own.size for each in shared)]
         return np.concatenate(parts).astype(np.uint32)
 
-    def root(self, layouts: Sequence[PackedLayout]) -> list[NDArray[np.int64]]:
+    def root(self, layouts: Sequence[PackedLayout]) -> list[Histograms]:
         """Return the histograms of all rows of each member's tree."""
         columns = [Columns.of(self._n_bins, each) for each in self._tree_columns]
         self._parts = [PartRows(self.binned, *given) for given in zip(layouts, columns)]
         slopes = zip(self._gradients, self._hessians, self._tree_rows)
         return [part.start(*given) for part, given in zip(self._parts, slopes)]
 
-    def split(self, splits: Mapping[int, Sequence[Split]]) -> dict[int, NDArray[np.int64]]:
+    def split(self, splits: Mapping[int, Sequence[Split]]) -> dict[int, Histograms]:
         """Return the histograms of nodes of the next level, of some members."""
         return {k: self._parts[k].split(each) for k, each in splits.items()}
 
@@ -335,8 +343,7 @@ class ShardedView(TreeLearner):
             splits = {}
             for k, parts in found.items():
                 try:
-                    # whole numbers: any order has the same sum
-                    splits[k] = growing[k].send(sum(parts))
+                    splits[k] = growing[k].send(added_up(parts, width))
                 except StopIteration as ended:
                     trees[k] = ended.value
             answers = (yield from self._all(ViewShard.split, splits)) if splits else []

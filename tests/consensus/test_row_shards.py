@@ -19,7 +19,13 @@ from hetcore.base import boost  # noqa: E402
 from hetcore.consensus.printed import algorithm1  # noqa: E402
 from hetcore.data.reading.parquet_files import ParquetTable  # noqa: E402
 from hetcore.distributed import sharded_executor  # noqa: E402
-from hetcore.distributed.histogram_trees import Columns, PartRows, grow_from_histograms, layout_for  # noqa: E402
+from hetcore.distributed.histogram_trees import (  # noqa: E402
+    Columns,
+    PartRows,
+    added_up,
+    grow_from_histograms,
+    layout_for,
+)
 from hetcore.distributed.row_shards import ranges_of  # noqa: E402
 from hetcore.errors import DataError  # noqa: E402
 from hetcore.kernels.packed_sums import absolute_sums  # noqa: E402
@@ -160,19 +166,19 @@ def test_a_tree_from_histograms_of_parts_is_that_of_all_rows(seed, shape, monkey
     own = [(*pair, np.flatnonzero(few).astype(np.uint32)) for *pair, few in zip(
         *(np.split(each, cuts) for each in (gradients, hessians, some))
     )]  # fmt: skip
-    tree = drive(grow_from_histograms(columns, layout, params, pool), parts, own)
+    tree = drive(grow_from_histograms(columns, layout, params, pool), sums.size, parts, own)
     assert tree.nodes.tobytes() == whole.nodes.tobytes() and tree.values.tobytes() == whole.values.tobytes()
     # one of the parts has most of the rows, and another may have none
     assert len(tree.nodes) > 1
 
 
-def drive(growing_tree, parts, own):
+def drive(growing_tree, width, parts, own):
     """Grow a tree from the histograms of parts, each of which has gradients, hessians and rows of its own."""
     splits = next(growing_tree)
     with pytest.raises(StopIteration) as ended:
         while True:
             found = [part.split(splits) if splits else part.start(*each) for part, each in zip(parts, own)]
-            splits = growing_tree.send(sum(found))
+            splits = growing_tree.send(added_up(found, width))
     return ended.value.value
 
 

@@ -170,9 +170,12 @@ def test_who_has_answered_and_is_lost_before_the_others_repeats_the_step():
 @pytest.mark.parametrize("task", TASKS)
 def test_histograms_travel_and_of_rows_their_scores_alone(task, monkeypatch):
     name, n_classes = TASKS[task]
-    data, _ = planted(name, n_classes=n_classes, n=200, n_graphs=0)
-    there, workers, better = made(name, **APART | {"lambda0": 0.0, "max_depth": 1}), Workers("ab"), []
-    advance = ShardedViewExecutor.advance
+    rng, n = np.random.default_rng(0), 600
+    # few values, so that each shard has rows of them all
+    tables = {each: hc.Source(np.arange(n), rng.integers(0, 3, (n, 4))) for each in "ab"}
+    y = rng.normal(size=n) if name == "regression" else rng.integers(0, n_classes, n).astype(str)
+    data = hc.HetData(tables, {}, (np.arange(n)[::2], y[::2]), task=name)
+    workers, better, advance = Workers("ab"), [], ShardedViewExecutor.advance
 
     def noted(executor, *args):
         found = advance(executor, *args)
@@ -181,18 +184,18 @@ def test_histograms_travel_and_of_rows_their_scores_alone(task, monkeypatch):
         return found
 
     monkeypatch.setattr(ShardedViewExecutor, "advance", noted)
-    fit_sharded(workers, there, data, 100)
-    of_classes = name == "classification"
-    k = n_classes if n_classes > 2 and of_classes else 1
-    trees, width = (2, 8) if k > 1 else (5, 1 + of_classes)
-    expected = 0
+    there = fit_sharded(workers, made(name, **APART | {"lambda0": 0.0, "max_depth": 1}), data, n // 2)
+    k, of_classes = (n_classes if n_classes > 2 else 1), name == "classification"
+    k, trees, words = (k, 2, 2 * k) if of_classes and k > 1 else (1, 5, 1 + of_classes)
+    width, expected = words if words <= 2 else 8, 0
     for view, was_better in zip(workers.views, better[-1]):
-        rows, labelled, members = len(view.fold), view.own.size, view.rule.n_folds
-        bins, columns = int((view.mapper.n_bins + 1).sum()), view.varying.size
+        rows, labelled, members, columns = len(view.fold), view.own.size, view.rule.n_folds, view.varying.size
+        # a bit of each bin, the missing ones among them, and the words of those that hold rows
+        histograms = -(-int((view.mapper.n_bins + 1).sum()) // 8) + 8 * words * int(view.mapper.n_bins.sum())
         # of two shards: sums, columns and the root's histograms, whose children are leaves
-        expected += 2 * trees * members * (8 * width + 4 * columns + 8 * width * bins)
+        expected += 2 * trees * members * (8 * width + 4 * columns + histograms)
         expected += 8 * k * labelled + was_better * 8 * k * rows
-    assert len(better[-1]) == len(workers.views) == len(data.sources)
+    assert len(better[-1]) == len(workers.views) == 2
     assert there.history_["bytes:received"].to_list()[-1] == expected
 
 
