@@ -98,7 +98,7 @@ class ShardedViewExecutor(DaskExecutor):
         self._cut()
         placed = [self._placed[view.number] for view in views]
         steps = [each.questions(t, pull) for each, pull in zip(placed, [None] * len(views) if pulls is None else pulls)]
-        found = answered(steps, lambda asked: self._asked(placed, asked))
+        found = answered(steps, lambda asked: self._asked(placed, asked, notes=True))
         again: dict[int, list[Called]] = {}
         for each, (_, (method, args)) in zip(placed, found):
             for number in each.numbers:
@@ -118,26 +118,28 @@ class ShardedViewExecutor(DaskExecutor):
     def _of_rows(self, method: Any, views: Sequence[ViewState]) -> list[NDArray[np.float64]]:
         self._cut()
         placed = [self._placed[view.number] for view in views]
-        answers = self._asked(placed, {i: (method, [()] * len(each.numbers)) for i, each in enumerate(placed)})
-        # nothing has changed that a shard made anew would have to know
-        self._rounds = [*self._history]
+        questions = {i: (method, [()] * len(each.numbers)) for i, each in enumerate(placed)}
+        answers = self._asked(placed, questions, notes=False)
         return [np.concatenate(answers[i], axis=1) for i in range(len(placed))]
 
     def keep_views(self, views: Sequence[ViewState]) -> list[dict[str, NDArray]]:
         """Return what predicts of each view."""
         placed = [self._placed[view.number] for view in views]
         whole = {i: (ViewLearner.keep, [()]) for i, each in enumerate(placed) if each.view is None}
-        found = self._asked(placed, whole)
+        found = self._asked(placed, whole, notes=False)
         return [found[i][0] if each.view is None else each.view.keep() for i, each in enumerate(placed)]
 
-    def _asked(self, placed: Sequence[_Placed], questions: Mapping[int, Question]) -> dict[int, list[Any]]:
-        """Return what the learners of some views answer, and note the questions."""
+    def _asked(
+        self, placed: Sequence[_Placed], questions: Mapping[int, Question], *, notes: bool
+    ) -> dict[int, list[Any]]:
+        """Return what the learners of some views answer; questions are noted that one made anew has to be asked."""
         calls: dict[int, list[Called]] = {}
         for i, (method, args) in questions.items():
             for number, each in zip(placed[i].numbers, args):
                 calls.setdefault(number, []).append(Called(placed[i].place, method.__name__, each))
         found = {number: iter(each) for number, each in self._called(calls).items()}
-        self._rounds.append(_step(calls))
+        if notes:
+            self._rounds.append(_step(calls))
         return {i: [next(found[number]) for number in placed[i].numbers] for i in questions}
 
     def _called(self, calls: Mapping[int, list[Called]]) -> dict[int, list[Any]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import pickle
 import signal
+from itertools import product
 from types import SimpleNamespace
 
 import numpy as np
@@ -16,15 +17,16 @@ pytest.importorskip("distributed", reason="Dask is not installed: pip install -r
 from hetcore import binning, distributed, model_files  # noqa: E402 - after the skip
 from hetcore.base import boost  # noqa: E402
 from hetcore.consensus import view_learners, views  # noqa: E402
+from hetcore.distributed import worker_pool  # noqa: E402
 from hetcore.distributed.sharded_views import ShardedViewExecutor  # noqa: E402
 from hetcore.errors import ParameterError  # noqa: E402
 from tests.clusters import PATIENCE  # noqa: E402
-from tests.collective.test_unlinked_new_rows import path  # noqa: E402
 from tests.consensus.test_consensus import planted  # noqa: E402
 from tests.consensus.test_distributed import same  # noqa: E402
 from tests.consensus.test_distributed_counts import FirstAnswersThenGoes, Workers, made  # noqa: E402
 from tests.consensus.test_distributed_paths import Reading  # noqa: E402
 from tests.consensus.test_row_shards import by_path  # noqa: E402
+from tests.consensus.test_unlinked import curved  # noqa: E402
 
 TASKS = {"numbers": ("regression", 3), "two classes": ("classification", 2), "three classes": ("classification", 3)}
 APART = {"join_tables": False, "base_learner": "tree", "n_iterations": 3, "max_depth": 3}
@@ -46,6 +48,7 @@ def fit_sharded(workers, there, data, shard_rows):
     executor._workers = workers
     problem = there._problem(data, None, None)
     boost(there, lambda: there._start(problem, executor))
+    workers.views = [each.view for each in executor._placed.values() if each.view is not None]
     return there
 
 
@@ -93,6 +96,21 @@ def test_other_settings_too(settings):
     assert same(*both(Workers("ab"), data, 40, **SETTINGS[settings]))
 
 
+def test_steps_of_sure_classes_are_held_within_their_limit():
+    data, _ = planted("classification", n_classes=6, n_features=6, **ONE_TABLE)
+    here, there = both(Workers("ab"), data, 40, "classification", l2=1e-3, min_samples_leaf=1)
+    assert same(here, there)
+    # each kind of tree has some
+    assert [np.abs(kept["values"]).max() for kept in there.model_.learners[:3]] == [view_learners.LEAF_LIMIT] * 3
+
+
+def test_a_view_whose_steps_are_too_long_stays_where_it_is():
+    workers = Workers("ab")
+    data, _ = planted("regression", n_features=12)
+    assert same(*both(workers, data, 40, learning_rate=10.0, n_iterations=9, lambda0=0.0))
+    assert any(len(view.trees) < view.round for view in workers.views)
+
+
 def test_thresholds_are_of_the_rows_that_one_process_draws(monkeypatch):
     monkeypatch.setattr(binning, "_SAMPLE", 30)
     data, _ = planted("regression", n=90)
@@ -126,8 +144,12 @@ def test_a_column_that_is_there_in_one_range_alone():
 
 
 def test_views_go_on_for_new_instances_without_a_link():
-    here, there = both(Workers("ab"), path("regression", lonely=0.02), 200, n_iterations=12)
-    assert there.model_.unlinked is not None and same(here, there)
+    workers = Workers("ab")
+    here, there = both(workers, curved("regression"), 200, n_iterations=60)
+    view = workers.views[0]
+    assert there.model_.unlinked is not None and view.round > there.n_iterations_ and same(here, there)
+    # without pulled rows, in the words of the rounds that had some
+    assert view._most_rows == max(view.draws.sizes) + view.draws.n_shared(True)
 
 
 @pytest.mark.parametrize("order", [np.arange, np.random.default_rng(0).permutation], ids=["in order", "mixed"])
@@ -142,13 +164,33 @@ def test_tables_by_path(tmp_path, order, monkeypatch):
     assert same(here.fit(data), there)
 
 
-@pytest.mark.parametrize("nth", [1, 2, 3, 4, 5, 7, 9, 12, 16, 21, 27, 34, 42, 57, 73, 90, 110, 140])
-def test_a_loss_at_any_step_is_survived(nth):
-    data, _ = planted("regression", n=40)
-    workers, lost = Wired("abc"), []
-    workers.loses = lambda asked: len(workers.asked) >= nth and not lost and not lost.append(asked)
-    here, there = both(workers, data, 16, n_iterations=2, max_depth=2)
-    assert lost and same(here, there)
+class LostAt(Wired):
+    """Actors of which one goes when it is asked a method of a table's or a view's shard for the nth time."""
+
+    def __init__(self, method, nth):
+        super().__init__("abc")
+        self.method, self.left = method, nth
+
+    def answer(self, call):
+        method, args = call.future
+        asked = {each.method for calls in args[0].own.values() for each in calls[0]} if method == "run" else {method}
+        self.left -= self.method in asked
+        if self.method in asked and self.left == 0:
+            self.found.pop(call.worker.address)
+            raise worker_pool.WorkerLostError
+        return super().answer(call)
+
+
+ONCE, OFTEN = ["take", "sampled", "bin", "begin", "keep"], ["slopes", "root", "split", "drawn_rows", "open_round", "end"]
+LOSSES = [*product(ONCE, [1]), *product(OFTEN, [1, 2, 5]), *product(["remember", "pulled_members"], [1, 2, 4])]
+
+
+@pytest.mark.parametrize("method, nth", LOSSES)
+def test_a_loss_at_any_step_is_survived(method, nth):
+    data, _ = planted("regression", n=40, **ONE_TABLE)
+    workers = LostAt(method, nth)
+    here, there = both(workers, data, 16, max_depth=2)
+    assert workers.left <= 0 and same(here, there)
 
 
 @pytest.mark.parametrize("task", TASKS)
@@ -180,7 +222,6 @@ def test_histograms_travel_and_of_rows_their_scores_alone(task, monkeypatch):
     def noted(executor, *args):
         found = advance(executor, *args)
         better.append([each.scores is not None for each in found])
-        workers.views = [each.view for each in executor._placed.values()]
         return found
 
     monkeypatch.setattr(ShardedViewExecutor, "advance", noted)
