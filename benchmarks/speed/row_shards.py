@@ -1,15 +1,17 @@
-"""Fits as printed with the records dealt out over workers: seconds and bytes of a round over rows and workers.
+"""Fits with the records dealt out over workers: seconds and bytes of a round over rows and workers.
 
     python -m benchmarks.speed.row_shards
     python -m benchmarks.speed.row_shards --sizes 1000000 4000000 20000000 --workers 4 --no-compare
+    python -m benchmarks.speed.row_shards --method default
 
 Tables of numbers by path, each about 80% of the instances, one instance in ten labelled, in a LocalCluster of processes
 of one thread each; each worker has one range of instances. Seconds are the processor's, of the fit's process and of the
 busiest worker, so that they mean something where cores are shared: up to the end of the first round, which has what is
 done once (two readings of the files, thresholds, bins), and the median of the other rounds. Bytes are those of the
-arrays that are sent and received in a round, in brackets over those of the formulas of docs/scale.md. "memory" is the
-most that a worker had resident. The model file is compared with that of a fit in one process, whose line has no
-workers. Slopes are of the logarithms of the busiest worker's seconds over the sizes.
+arrays that are sent and received in a round, in brackets over those of the formulas of docs/scale.md; of the default
+these are the most that there can be, for a node of few rows fills few bins. "memory" is the most that a worker had
+resident. The model file is compared with that of a fit in one process, whose line has no workers. Slopes are of the
+logarithms of the busiest worker's seconds over the sizes.
 """
 
 from __future__ import annotations
@@ -31,8 +33,16 @@ import hetcore as hc
 from benchmarks.speed.distributed_bytes import mb, row
 from benchmarks.speed.scan import opened, resident, write
 from hetcore import distributed, model_files
+from hetcore.consensus.boosting import PULLED
+from hetcore.consensus.neighbor_columns import folds_for
+from hetcore.consensus.view_learners import TREES
 
 ROUNDS, TABLES, COLUMNS, BINS, DEPTH = 5, 2, 20, 64, 3
+VIEW_BINS, VIEW_DEPTH = 255, 5
+METHODS: dict[str, dict[str, Any]] = {
+    "printed": {"as_printed": True, "max_depth": DEPTH, "lambda0": 0.1, "lambda1": 0.0},
+    "default": {"join_tables": False, "base_learner": "tree", "max_depth": VIEW_DEPTH},
+}
 SIZES, WORKERS = (250_000, 500_000, 1_000_000), (1, 2, 4)
 GIGABIT = 10.0  # of a process' link, in the projection
 COLUMN_NAMES = [
@@ -67,6 +77,50 @@ class Task(NamedTuple):
         return 8.0 * self.n * self.K + self.histograms
 
 
+class ViewTask(NamedTuple):
+    """What the bytes of the default's rounds depend on, of one output that is a number.
+
+    Records of all tables, how many of them are labelled and pulled, members, tables, columns, ranges.
+    """
+
+    records: int
+    labelled: int
+    pulled: int
+    members: int
+    tables: int
+    columns: int
+    ranges: int
+
+    @classmethod
+    def of(cls, data: hc.HetData, columns: int, ranges: int) -> ViewTask:
+        """Return the task of some data."""
+        known, records = int(data.labelled.sum()), [data.rows(name) for name in data.source_names]
+        labelled, n = sum(int(data.labelled[rows].sum()) for rows in records), sum(map(len, records))
+        share = min(data.n - known, max(PULLED, known // 2)) / (data.n - known)
+        return cls(n, labelled, round(share * (n - labelled)), folds_for(known), len(records), columns, ranges)
+
+    @property
+    def sent(self) -> float:
+        """What the members are pulled to, and trees, whose nodes and values have 32 bytes."""
+        return 8.0 * self.members * self.pulled + 32.0 * self.trees * (2 ** (VIEW_DEPTH + 1) - 1)
+
+    @property
+    def trees(self) -> int:
+        """How many are grown in a round, once for each range."""
+        return self.ranges * self.tables * TREES * self.members
+
+    @property
+    def histograms(self) -> float:
+        """Of five trees a member and table: of the root and of one child of each split node, if all bins are filled."""
+        bins = self.columns * (VIEW_BINS + 1)
+        return self.trees * 2 ** (VIEW_DEPTH - 1) * bins * (8.0 + 1 / 8)
+
+    @property
+    def received(self) -> float:
+        """What members say of pulled rows, labelled rows as left out, all rows where a view is better; histograms."""
+        return 8.0 * (self.members * self.pulled + self.labelled + self.records) + self.histograms
+
+
 class Watch:
     """A callback that notes the processor's seconds of this process and of the workers after each round.
 
@@ -93,17 +147,19 @@ class Watch:
         return found[:, 0].tolist(), found[:, 1:].max(axis=1, initial=0.0).tolist()
 
 
-def model() -> Any:
-    limits = {"max_depth": DEPTH, "lambda0": 0.1, "lambda1": 0.0}
-    return hc.GBCRegressor(as_printed=True, n_iterations=ROUNDS, schedule="parallel", random_state=0, **limits)
+def model(method: str) -> Any:
+    return hc.GBCRegressor(n_iterations=ROUNDS, schedule="parallel", random_state=0, **METHODS[method])
 
 
-def line(data: Any, client: Client, columns: int, here: Any) -> tuple[list[str], float]:
+def line(data: Any, client: Client, given: argparse.Namespace, here: Any) -> tuple[list[str], float]:
     """Return the cells of one size and number of workers, and the busiest worker's seconds of a round."""
     pids = list(client.run(os.getpid).values())
     watch, workers = Watch(pids), len(pids)
-    fitted = distributed.fit(model(), data, client, [watch], shard_rows=-(-data.n // workers))
-    task = Task(data.n, len(data.sources), columns, 1, ranges=workers)
+    fitted = distributed.fit(model(given.method), data, client, [watch], shard_rows=-(-data.n // workers))
+    if given.method == "printed":
+        task: Any = Task(data.n, len(data.sources), given.columns, 1, ranges=workers)
+    else:
+        task = ViewTask.of(data, given.columns, workers)
     own, busiest = watch.rounds()
     cells = [f"{data.n:,}", str(workers), *(f"{a:.2f}, {b:.2f}" for a, b in zip(own, busiest))]
     for name, expected in (("sent", task.sent), ("received", task.received)):
@@ -150,14 +206,14 @@ def _print_size(n: int, given: argparse.Namespace, found: dict[tuple[int, int], 
         data = opened(Path(name), "path")
         here, watch = None, Watch([])
         if not given.no_compare:
-            here = model().fit(data, callbacks=[watch])
+            here = model(given.method).fit(data, callbacks=[watch])
             (first, found[n, 0]), _ = watch.rounds()
             print(row([f"{data.n:,}", "0", f"{first:.2f}", f"{found[n, 0]:.2f}", *[""] * 6]), flush=True)
         for workers in given.workers:
             with LocalCluster(n_workers=workers, **QUIET) as cluster, Client(cluster, direct_to_workers=True) as client:
                 # one that comes late would get nothing
                 client.wait_for_workers(workers)
-                cells, found[n, workers] = line(data, client, given.columns, here)
+                cells, found[n, workers] = line(data, client, given, here)
                 print(row(cells), flush=True)
 
 
@@ -168,6 +224,7 @@ def main() -> None:
     parser.add_argument("--workers", type=int, nargs="+", default=WORKERS)
     parser.add_argument("--tables", type=int, default=TABLES)
     parser.add_argument("--columns", type=int, default=COLUMNS, help="of each table")
+    parser.add_argument("--method", choices=METHODS, default="printed")
     parser.add_argument("--no-compare", action="store_true", help="leave out the fit in one process")
     given = parser.parse_args()
     print(f"{platform.machine()}, {psutil.cpu_count()} cores; {given.tables} tables of {given.columns} numbers\n")
@@ -177,7 +234,8 @@ def main() -> None:
     for n in given.sizes:
         _print_size(n, given, found)
     print("\n" + "\n".join(slopes(found, given.sizes)) + "\n")
-    print("\n".join(projection(10)))
+    if given.method == "printed":
+        print("\n".join(projection(10)))
 
 
 if __name__ == "__main__":

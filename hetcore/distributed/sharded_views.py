@@ -11,7 +11,7 @@ records and the trees of the rounds before, and answers the questions of the pre
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -27,6 +27,7 @@ from hetcore.distributed.row_shards import Question, Questions, answered, ranges
 from hetcore.distributed.sharded_executor import Numbered
 from hetcore.distributed.view_shards import Called, ShardedView, TableShard, TableShardContent, WholeView
 from hetcore.distributed.worker_actor import LearnerSource, Step
+from hetcore.distributed.worker_pool import Worker
 from hetcore.errors import ParameterError
 
 __all__ = ["ShardedViewExecutor"]
@@ -64,6 +65,7 @@ class ShardedViewExecutor(DaskExecutor):
         self._placed: dict[int, _Placed] = {}
         self._uncut: dict[str, list[tuple[ViewState, ViewContent]]] = {}
         self._history: list[Step] = []
+        self._fresh: list[int] = []
 
     def add(self, state: SourceState | ViewState, kind: type, common: Any, content: Any) -> None:
         """Note a table, or a view; a table is cut before the first round of its views."""
@@ -88,6 +90,9 @@ class ShardedViewExecutor(DaskExecutor):
         """Return what the columns of each table need; of a table by path a worker reads them."""
         away = [table for table in tables if table.learner is None]
         found = {table.name: each for table, each in zip(away, self._all(TableFitter.fit, away))}
+        for table in away:
+            # who has read a table holds nothing of it: after a loss it is to get as many records as any other
+            self._sources[table.number] = self._sources[table.number]._replace(content=None)
         found |= {table.name: table.learner.fit() for table in tables if table.learner is not None}
         for name, encoding in found.items():
             _check_width(name, WIDE + encoding.wide)
@@ -168,6 +173,7 @@ class ShardedViewExecutor(DaskExecutor):
             self._new(TableShard, rows[a:b], TableShardContent(_part_of(X, a, b), list(some)))
             for (a, b), some in zip(spans, parts)
         ]
+        self._fresh = numbers
         chosen = np.arange(rows.size)[sampled_rows(rows.size)]
         own = [chosen[slice(*np.searchsorted(chosen, span))] - span[0] for span in spans]
         sample = self._called({number: [Called(-1, "sampled", (each,))] for number, each in zip(numbers, own)})
@@ -181,6 +187,18 @@ class ShardedViewExecutor(DaskExecutor):
         self._remember(beginning)
         for place, ((state, _), view) in enumerate(zip(given, views)):
             self._placed[state.number] = _Placed(numbers, place, view)
+
+
+    def _dealt(self, numbers: Sequence[int]) -> Iterable[tuple[Worker, list[int]]]:
+        """Deal the ranges of a table that was cut just now out in their order, and whatever else to who has least."""
+        fresh, self._fresh = [number for number in numbers if number in self._fresh], []
+        workers, dealt = self._workers.workers(), {}
+        for worker, some in super()._dealt([number for number in numbers if number not in fresh]):
+            dealt[worker.address] = worker, [*some]
+        for place, number in enumerate(fresh):
+            worker = workers[place * len(workers) // len(fresh)]
+            dealt.setdefault(worker.address, (worker, []))[1].append(number)
+        return dealt.values()
 
 
 def _step(calls: Mapping[int, list[Called]]) -> Step:

@@ -19,6 +19,7 @@ from hetcore.base import boost  # noqa: E402
 from hetcore.consensus import view_learners, views  # noqa: E402
 from hetcore.distributed import worker_pool  # noqa: E402
 from hetcore.distributed.sharded_views import ShardedViewExecutor  # noqa: E402
+from hetcore.distributed.view_shards import TableShard  # noqa: E402
 from hetcore.errors import ParameterError  # noqa: E402
 from tests.clusters import PATIENCE  # noqa: E402
 from tests.consensus.test_consensus import planted  # noqa: E402
@@ -49,6 +50,7 @@ def fit_sharded(workers, there, data, shard_rows):
     problem = there._problem(data, None, None)
     boost(there, lambda: there._start(problem, executor))
     workers.views = [each.view for each in executor._placed.values() if each.view is not None]
+    workers.actors = [each.actor for each in workers.workers()]
     return there
 
 
@@ -158,10 +160,13 @@ def test_tables_by_path(tmp_path, order, monkeypatch):
     here, there = (made(**APART) for _ in range(2))
     workers = Reading(monkeypatch)
     workers.names = "abc"
-    fit_sharded(workers, there, data, 33)
+    fit_sharded(workers, there, data, 34)
     # the process of the fit reads none
     assert set(workers.tables) == set("abc")
     assert same(here.fit(data), there)
+    # whoever has learned how a table is encoded, each has a range of all tables
+    shards = [sum(isinstance(each, TableShard) for each in held._learners.values()) for held in workers.actors]
+    assert shards == [len(data.sources)] * 3
 
 
 class LostAt(Wired):
