@@ -39,6 +39,7 @@ from hetcore.consensus.view_learners import TREES
 
 ROUNDS, TABLES, COLUMNS, BINS, DEPTH = 5, 2, 20, 64, 3
 VIEW_BINS, VIEW_DEPTH = 255, 5
+BIN_BYTES = 8.0 + 1 / 8  # a word, and a bit that tells whether there is one
 METHODS: dict[str, dict[str, Any]] = {
     "printed": {"as_printed": True, "max_depth": DEPTH, "lambda0": 0.1, "lambda1": 0.0},
     "default": {"join_tables": False, "base_learner": "tree", "max_depth": VIEW_DEPTH},
@@ -68,8 +69,8 @@ class Task(NamedTuple):
 
     @property
     def histograms(self) -> float:
-        """Of the root and of one child of each split node but those of the last level, whose children are leaves."""
-        return 8.0 * self.ranges * self.tables * self.K * 2 ** (DEPTH - 1) * self.columns * (BINS + 1)
+        """Of the root and of one child of each split node but those of the last level, if all bins are filled."""
+        return BIN_BYTES * self.ranges * self.tables * self.K * 2 ** (DEPTH - 1) * self.columns * (BINS + 1)
 
     @property
     def received(self) -> float:
@@ -113,7 +114,7 @@ class ViewTask(NamedTuple):
     def histograms(self) -> float:
         """Of five trees a member and table: of the root and of one child of each split node, if all bins are filled."""
         bins = self.columns * (VIEW_BINS + 1)
-        return self.trees * 2 ** (VIEW_DEPTH - 1) * bins * (8.0 + 1 / 8)
+        return self.trees * 2 ** (VIEW_DEPTH - 1) * bins * BIN_BYTES
 
     @property
     def received(self) -> float:

@@ -12,8 +12,9 @@ processor: linear algebra differs in the last digits between kinds.
 
 Sources by path (`HetData.scan`) are read by the workers that hold them, where the fit is `as_printed=True`: the path
 travels, and no process has more than its own tables' bins. So it is with the default where `join_tables=False`; with
-joined tables its views are made here, of all of them. As printed a table may be larger than a worker: then records lie
-on the workers by ranges of instances, and histograms travel (`hetcore.distributed.sharded_executor`).
+joined tables its views are made here, of all of them. As printed, and where the default has trees alone and no joined
+tables, a table may be larger than a worker: then records lie on the workers by ranges of instances, and histograms
+travel (`hetcore.distributed.sharded_executor`, `hetcore.distributed.sharded_views`).
 
 | travels, for n instances and K outputs | as printed | the default |
 |---|---|---|
@@ -109,9 +110,9 @@ def fit(
     y, eval_y : (n,) array-like, optional
         As of `fit`; a factorization takes no `eval_y`.
     shard_rows : int, optional
-        Of a fit as printed: records of all tables are dealt out by ranges of at most so many instances, rounded up to
-        blocks of 65,536. The model file does not depend on it. By default tables stay whole unless one takes more than
-        half of a worker's memory.
+        Of a fit as printed, or with `join_tables=False` and `base_learner="tree"`: records of all tables are dealt out
+        by ranges of at most so many instances, as printed rounded up to blocks of 65,536. The model file does not
+        depend on it. By default tables stay whole unless, as printed, one takes more than half of a worker's memory.
 
     Returns
     -------
@@ -120,7 +121,8 @@ def fit(
     Raises
     ------
     ParameterError
-        If the model is of another method, the client can't be used, or a parameter is outside its domain.
+        If the model is of another method, the client can't be used, a parameter is outside its domain, or `shard_rows`
+        is given for views that need whole tables.
     DataError
         As of `fit`.
     ClusterError

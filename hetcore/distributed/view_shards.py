@@ -1,21 +1,23 @@
 """The default's trees on a table whose records lie on several workers: the rounds of its views by sums alone.
 
 A shard has the records of a range of instances: their bins, and of each of the table's views the members' scores. What
-travels, of F members with T trees a round, for l labelled rows and u pulled ones, c columns of B bins together with the
-missing ones, K outputs and W words a row (1 for numbers, 2 for two classes, 2 K of more):
+travels of a view with F members and K outputs, where a row has K gradients and P hessians (0 for numbers, else K):
 
 | for | to each shard | from each shard |
 |---|---|---|
 | thresholds, once | which of its records are in the sample | their encoded values, 4 bytes a cell |
-| a round | where the stream of draws is; F K numbers for each of its pulled rows | where it is then |
-| each tree | the trees before, units | sums of sizes, 8 F W bytes; columns; F histograms, 8 W B bytes each |
-| each level | the splits | F histograms a split, of the smaller child |
-| a round's end | the last trees | of its labelled rows what is said of them as left out, 8 K bytes each |
-| a better one | | 8 K bytes for each of its rows and, as trained, each labelled row |
+| bins, once | thresholds; 1 byte a labelled row, whose fold it is, and 4 a pulled one | 2 bytes a column |
+| a round | where the stream of draws is; 8 F K bytes for each of its pulled rows | where it is then |
+| each tree | F trees, those before; units | by member, sums of sizes, 4 bytes a column, the root's histograms |
+| each level | the splits | of each split node the histograms of its smaller child |
+| a round's end | the last trees | 8 K bytes a labelled row, what is said of it as left out |
+| a better one | | 8 K bytes a row, a labelled one as trained |
+
+Histograms are a bit a bin, and 8 (K + P) bytes for each that holds rows. All members go at once, and all views.
 
 Rows that a tree is grown on do not travel: each shard draws those of all and keeps its own. An oblivious tree, whose
-gains are no sums of whole numbers, is grown in the process of the fit: c bytes and 4 (K + P) of each of its rows, 2,000
-at most and as many pulled ones, are sent in place of histograms.
+gains are no sums of whole numbers, is grown in the process of the fit: a byte a column and 4 (K + P) of each of its
+rows, 2,000 at most and as many pulled ones, are sent in place of histograms.
 
 Scores, slopes and steps are a row's own, and have the bits of one process; so have sums of whole numbers.
 """
@@ -141,7 +143,8 @@ class TableShard:
             # views of one order of rows have their bins in common
             made.binned = binned.setdefault(made.order.tobytes(), made.binned)
             self._views.append(made)
-        del self._binned
+        # the table itself is of no more use
+        del self._binned, self._content
 
 
 class ViewShard(TreeLearner):
