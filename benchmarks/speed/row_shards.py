@@ -98,7 +98,8 @@ class ViewTask(NamedTuple):
         known, records = int(data.labelled.sum()), [data.rows(name) for name in data.source_names]
         labelled, n = sum(int(data.labelled[rows].sum()) for rows in records), sum(map(len, records))
         share = min(data.n - known, max(PULLED, known // 2)) / (data.n - known)
-        return cls(n, labelled, round(share * (n - labelled)), folds_for(known), len(records), columns, ranges)
+        counts = {"members": folds_for(known), "tables": len(records), "columns": columns, "ranges": ranges}
+        return cls(n, labelled, round(share * (n - labelled)), **counts)
 
     @property
     def sent(self) -> float:
