@@ -61,7 +61,7 @@ class ShardedViewExecutor(DaskExecutor):
 
     def __init__(self, client: Any, shard_rows: int) -> None:
         super().__init__(client)
-        self._most = shard_rows
+        self._most, self._n_views = shard_rows, 0
         self._placed: dict[int, _Placed] = {}
         self._uncut: dict[str, list[tuple[ViewState, ViewContent]]] = {}
         self._history: list[Step] = []
@@ -70,13 +70,13 @@ class ShardedViewExecutor(DaskExecutor):
     def add(self, state: SourceState | ViewState, kind: type, common: Any, content: Any) -> None:
         """Note a table, or a view; a table is cut before the first round of its views."""
         if kind is TableFitter:
-            _check_width(state.name, content.n_columns)
+            _check_width(state.name, content.n_columns > WIDE)
             if content.is_loaded:
                 state.learner = TableFitter(state.rows, None, content)
             else:
                 state.number = self._new(kind, state.rows, content)
             return
-        state.number, self._n = len(self._placed) + sum(map(len, self._uncut.values())), len(common)
+        state.number, self._n_views, self._n = self._n_views, self._n_views + 1, len(common)
         if isinstance(content.X, TableView):
             self._uncut.setdefault(content.X.name, []).append((state, content))
         else:
@@ -95,7 +95,7 @@ class ShardedViewExecutor(DaskExecutor):
             self._sources[table.number] = self._sources[table.number]._replace(content=None)
         found |= {table.name: table.learner.fit() for table in tables if table.learner is not None}
         for name, encoding in found.items():
-            _check_width(name, WIDE + encoding.wide)
+            _check_width(name, encoding.wide)
         return [found[table.name] for table in tables]
 
     def advance(self, views: Sequence[ViewState], t: int, pulls: Sequence[NDArray] | None) -> list[Advanced]:
@@ -175,14 +175,14 @@ class ShardedViewExecutor(DaskExecutor):
         ]
         self._fresh = numbers
         chosen = np.arange(rows.size)[sampled_rows(rows.size)]
-        own = [chosen[slice(*np.searchsorted(chosen, span))] - span[0] for span in spans]
-        sample = self._called({number: [Called(-1, "sampled", (each,))] for number, each in zip(numbers, own)})
+        own = [(chosen[slice(*np.searchsorted(chosen, span))] - span[0],) for span in spans]
+        sample = self._called(_to_tables(TableShard.sampled, numbers, own))
         mapper = BinMapper().fit(np.concatenate([each for (each,) in sample.values()]))
-        binning = {number: [Called(-1, TableShard.bin.__name__, (mapper,))] for number in numbers}
+        binning = _to_tables(TableShard.bin, numbers, [(mapper,)] * len(numbers))
         ends = [each for (each,) in self._called(binning).values()]
         self._remember(binning)
         draws = [view.use(mapper, ends) for view in views]
-        beginning = {number: [Called(-1, TableShard.begin.__name__, (draws,))] for number in numbers}
+        beginning = _to_tables(TableShard.begin, numbers, [(draws,)] * len(numbers))
         self._called(beginning)
         self._remember(beginning)
         for place, ((state, _), view) in enumerate(zip(given, views)):
@@ -201,13 +201,18 @@ class ShardedViewExecutor(DaskExecutor):
         return dealt.values()
 
 
+def _to_tables(method: Any, numbers: Sequence[int], args: Sequence[tuple]) -> dict[int, list[Called]]:
+    """Return the calls of a method of a table's shards."""
+    return {number: [Called(-1, method.__name__, each)] for number, each in zip(numbers, args)}
+
+
 def _step(calls: Mapping[int, list[Called]]) -> Step:
     return Step(TableShard.do.__name__, (), {number: (each,) for number, each in calls.items()})
 
 
-def _check_width(name: str, n_columns: int) -> None:
-    if n_columns > WIDE:
-        why = f"has more than {WIDE} columns, of which trees see components"
+def _check_width(name: str, wide: bool) -> None:
+    if wide:
+        why = f"has more than {WIDE} columns, encoded, of which trees see components"
         raise ParameterError(f"Table {name!r} {why}, and these need the whole table: leave out shard_rows.")
 
 

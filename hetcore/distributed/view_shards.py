@@ -137,9 +137,13 @@ class TableShard:
     def begin(self, draws: Sequence[TreeDraws]) -> None:
         """Make the views, given how each draws what its trees are grown on."""
         binned: dict[bytes, NDArray[np.uint8]] = {}
+        training: dict[bytes, list[NDArray[np.int32]]] = {}
         for part, each in zip(self._content.views, draws):
             made = ViewShard(self._rows, None, part.content._replace(X=self._binned))
-            made.begin(part, each, self._n_bins)
+            members = range(made.rule.n_folds)
+            if (folds := part.folds.tobytes()) not in training:
+                training[folds] = [np.flatnonzero(part.folds != k).astype(np.int32) for k in members]
+            made.begin(part, each._replace(training=training[folds]), self._n_bins)
             # views of one order of rows have their bins in common
             made.binned = binned.setdefault(made.order.tobytes(), made.binned)
             self._views.append(made)
@@ -156,8 +160,7 @@ class ViewShard(TreeLearner):
 
     def begin(self, part: ViewPart, draws: TreeDraws, n_bins: NDArray[np.int32]) -> None:
         """Take where the rows are among all, how all are drawn, and the columns' bins."""
-        training = [np.flatnonzero(part.folds != k).astype(np.int32) for k in range(self.rule.n_folds)]
-        self.draws, self._n_bins = draws._replace(training=training), n_bins
+        self.draws, self._n_bins = draws, n_bins
         # of labelled rows, and of pulled ones, the first and the one after the last, as they are numbered among all
         pulled = part.folds.size + part.pulled
         self._own = part.labelled, part.labelled + self.own.size
@@ -373,10 +376,11 @@ class ShardedView(TreeLearner):
         size = grow_oblivious(*given, (gradients, hessians), (nodes, values, np.empty(m, np.int32)))
         if size < 0:
             raise DataError(WRONG[1])
-        nodes = nodes[:size]
+        # copies: without a limit of the depth there is room for a leaf of each few rows
+        nodes, values = nodes[:size].copy(), values[:size].copy()
         inner = nodes["left"] >= 0
         nodes["feature"][inner] = columns[nodes["feature"][inner]]
-        return self._held(nodes, values[:size])
+        return self._held(nodes, values)
 
     def _held(self, nodes: NDArray, values: NDArray) -> tuple[NDArray, NDArray]:
         """Return a tree whose values are held within the limit."""
