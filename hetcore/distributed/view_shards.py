@@ -306,7 +306,9 @@ class ShardedView(TreeLearner):
         self._distance = max(far for _, far, _ in answers)
         if trees:
             self._state = answers[0][2]
-            self.trees.append([Tree(*trees[t][k]) for k in range(self.rule.n_folds) for t in range(self.n_trees)])
+            grown = [trees[t][k] for k in range(self.rule.n_folds) for t in range(self.n_trees)]
+            nodes, values = (np.concatenate(each) for each in zip(*grown))
+            self.trees.append((nodes, values, np.array([nodes.size for nodes, _ in grown])))
             self.rates.append(rate)
         loss, better = self._scored(t, left_out)
         done = Advanced(loss, self.best, None, None)

@@ -7,11 +7,19 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import hetcore as hc
-from hetcore.members import MemberGrower, add_members, trees_of
+from hetcore.forest import Forest
+from hetcore.members import MemberGrower, add_members, joined
 from hetcore.trees import BinMapper, TreeParams
 from tests.naive import members as naive
 
 PARAMS = TreeParams(-1, 6, 4, 0.0, 1.0, 0.0)
+
+
+def trees_of(grown):
+    """Return the trees of all members, one after the other."""
+    forest = Forest(grown.values.shape[2])
+    forest.add(*joined(grown))
+    return [tree for tree, _ in forest.trees()]
 
 
 def made(n=120, shape=(1, 0), n_members=3, seed=0):

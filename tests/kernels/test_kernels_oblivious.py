@@ -8,8 +8,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import hetcore as hc
 from hetcore.forest import Forest
-from hetcore.members import MemberGrower, ObliviousGrower, trees_of
+from hetcore.members import MemberGrower, ObliviousGrower
 from hetcore.trees import BinMapper, TreeParams
+from tests.kernels.test_kernels_members import trees_of
 from tests.naive import oblivious as naive
 
 PARAMS = TreeParams(3, -1, 1, 0.0, 1.0, 0.0)
