@@ -63,22 +63,22 @@ def describe(problem: Problem, raw: NDArray, out_of_fold: NDArray | None, tables
     tables : TableScores
     """
     scale, labelled, scored = problem.scale, problem.labelled, problem.scored
-    sets = {"train": (raw, problem.target, labelled)}
+    sets = {"train": (raw[labelled], problem.target[labelled])}
     if out_of_fold is not None:
-        sets["left_out"] = (out_of_fold, problem.target, labelled)
+        sets["left_out"] = out_of_fold[labelled], sets["train"][1]
     if scored.any():
-        sets["held_out"] = (raw, problem.truth, scored)
-    scores, truth, rows = sets.get("held_out", sets.get("left_out", sets["train"]))
+        sets["held_out"] = raw[scored], problem.truth[scored]
+    scores, truth = sets.get("held_out", sets.get("left_out", sets["train"]))
     detail = {
         "metric_name": "error" if scale.is_classifier else "RMSE",
-        "metric": {name: metric(scale, f[of], y[of]) for name, (f, y, of) in sets.items()},
+        "metric": {name: metric(scale, *each) for name, each in sets.items()},
         "per_source": tables.per_source,
         "disagreement": tables.disagreement,
     }
-    residual = truth[rows] - scale.fitted(scores[rows])
+    residual = truth - scale.fitted(scores)
     along = {name: correlation_along(residual, links) for name, links in problem.validation_links.items()}
     return {
-        "losses": {name: float(scale.loss.value(f[of], y[of]).mean()) for name, (f, y, of) in sets.items()},
+        "losses": {name: float(scale.loss.value(*each).mean()) for name, each in sets.items()},
         "residual_autocorrelation": along,
         "detail": detail,
     }

@@ -201,7 +201,7 @@ class ViewConsensus:
         if rule not in ("learned", "equal"):
             held_to = weights_of(losses, rule, SHARPNESS[0])
             self.sum.fit(self.predicted, covers, self.codes, self.labels.fold[known], held_to)
-        self.sum.combine(self.scores, self.all_trained, self.covers, self.labels.fold)
+        self.sum.combine(self.scores, self.all_trained, self.covers, self.labels.fold, self.executor.n_jobs)
         # fitted on the simplex, beginning at the rule's weights
         if rule == "learned":
             start = weights_of(losses, "entropy", 3.0)

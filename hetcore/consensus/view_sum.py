@@ -33,12 +33,14 @@ from numpy.typing import NDArray
 from hetcore.consensus.outputs import Outputs
 from hetcore.consensus.recall import MEMORY, key_of
 from hetcore.kernels.simplex import sum_views
+from hetcore.kernels.threads import run_each
 
 __all__ = ["MOST_SCORES", "ViewCorrection", "ViewSum", "factors", "nearest_scales", "summed"]
 
 STRENGTH, STRENGTH_OF_CORRECTION = 10.0, 300.0
 EVERY = 3  # rounds after which b is fitted anew
 MOST_SCORES = 100_000  # scores of a view that b is fitted to: more rows add nothing
+SHARED = 1_000_000  # scores of all views, below which they are not added up on threads
 SURE = 1.0  # standard errors that a view must beat the prior by
 NEWTON_STEPS, HALVINGS, CLOSE = 20, 12, 1e-7
 
@@ -109,8 +111,8 @@ class ViewSum:
         gains = alone - self.outputs.loss(change + self.outputs.prior, codes)
         return gains.mean(axis=1) > SURE * gains.std(axis=1) / np.sqrt(max(1, len(codes)))
 
-    def combine(self, predicted: NDArray, trained: NDArray, covers: NDArray, fold: NDArray) -> None:
-        """Set the scores from what views say of all rows.
+    def combine(self, predicted: NDArray, trained: NDArray, covers: NDArray, fold: NDArray, n_jobs: int = 1) -> None:
+        """Set the scores from what views say of all rows; on threads, the same bits.
 
         Parameters
         ----------
@@ -119,13 +121,22 @@ class ViewSum:
         covers : (v, n) bool
         fold : (n,) int64
             -1 for unlabelled rows.
+        n_jobs : int, default=1
         """
-        self.covers = covers[self.scales > 0].any(axis=0)
-        self.trained = summed(self.scales, trained, covers, self.outputs.prior)
-        self.scores = self.trained.copy()
-        for k, scales in enumerate(self.by_fold):
-            rows = np.flatnonzero(fold == k)
-            _write_sum(scales, predicted, covers, self.outputs.prior, rows=rows, out=self.scores)
+        self.covers, prior = covers[self.scales > 0].any(axis=0), self.outputs.prior
+        self.scores = np.empty(trained.shape[1:])
+
+        def write(k: int) -> None:
+            if k < 0:
+                self.trained = summed(self.scales, trained, covers, prior)
+            else:
+                rows = np.flatnonzero(fold == k)
+                _write_sum(self.by_fold[k], predicted, covers, prior, rows=rows, out=self.scores)
+
+        # of few rows handing over costs more than it brings
+        run_each(write, range(-1, len(self.by_fold)), n_jobs if trained.size >= SHARED else 1)
+        others = fold < 0
+        self.scores[others] = self.trained[others]
 
     def effective(self, weights: NDArray, losses: NDArray) -> NDArray[np.float64]:
         """Return w (v,) with the sum's weight dealt to views: by b times the share of the prior's loss explained."""

@@ -260,7 +260,8 @@ def dealt_in_order(
         turns = np.arange(order.size) % n_folds
     # a random order within each turn: else the first fold would always have the smallest key
     else:
-        turns = np.concatenate([rng.permutation(n_folds) for _ in range(-(-order.size // n_folds))])[: order.size]
+        rounds = np.tile(np.arange(n_folds), (-(-order.size // n_folds), 1))
+        turns = rng.permuted(rounds, axis=1).ravel()[: order.size]
     fold = np.empty(order.size, np.int64)
     fold[sorted_rows] = turns
     return fold
