@@ -316,7 +316,7 @@ def _ragged(name: str, odd: list[tuple[int, int]], width: int, rows: int, ragged
         others = f", and {counted(more, 'more row')} differ{'s' if more == 1 else ''}" if more else ""
         raise DataError(
             f"{name} has {counted(cells, 'cell')} in row {row:,} where {width} are expected{others}: "
-            "mend these rows, quote cells that hold the delimiter, or choose to leave such rows out."
+            "mend these rows, or quote cells that hold the delimiter."
         )
     message = f"{len(odd):,} of {len(odd) + rows:,} rows have another number of cells than {width}: left out"
     return [Finding("ragged_row", "", len(odd), message, tuple(f"row {number}" for number, _ in odd[:5]))]

@@ -152,6 +152,11 @@ def test_rows_are_counted_from_the_top_of_the_file():
     assert "3 cells in row 4 where 2" in refused("a.csv", b"Title\nid,x\na,1\nb,2,3\nc,4\n")
 
 
+def test_ragged_rows_are_refused_with_a_cure_that_a_person_has():
+    # the Data page has no choice that leaves rows out
+    assert "choose" not in refused("a.csv", b"id,x\na,1\nb,2,3\nc,4\n")
+
+
 def test_ragged_rows_can_be_left_out_and_are_counted():
     preview = preview_table("a.csv", b"id,x\na,1\nb,2,3\nc\nd,4\n", Options(ragged="skip"))
     assert preview.frame["id"].to_list() == ["a", "d"]
