@@ -229,7 +229,7 @@ class ValueFacts:
 
 
 def _rare_values(series: pl.Series) -> tuple[int, list[str]] | None:
-    """Return how many values of a column occur twice, and the first of those beyond `MAX_LEVELS`; None of fewer."""
+    """Return how many values of a column come again, and the first of those beyond `MAX_LEVELS`; None of fewer."""
     # at once, for most columns have few values
     if series.n_unique() <= MAX_LEVELS:
         return None
@@ -238,7 +238,7 @@ def _rare_values(series: pl.Series) -> tuple[int, list[str]] | None:
 
 
 def frequent_values(series: pl.Series) -> pl.Series:
-    """Return the values of a column that occur twice as text, the commonest first."""
+    """Return the values of a column that occur more than once, as text, the commonest first."""
     counts = as_text(series).drop_nulls().alias("value").value_counts(name="n")
     # what occurs once can't be learned; ties in alphabetical order, so that columns do not hang on the order of rows
     return counts.filter(pl.col("n") >= 2).sort("n", "value", descending=[True, False])["value"]
@@ -247,8 +247,8 @@ def frequent_values(series: pl.Series) -> pl.Series:
 def _rare_finding(name: str, count: int, rare: list[str]) -> Finding:
     """Report a column of more values than are told apart."""
     message = (
-        f"{count:,} values that occur twice: the consensus learns the mean label of each, other methods tell the "
-        f"{MAX_LEVELS} commonest apart; for those group the others, or add a column of what they have in common"
+        f"{count:,} values that occur more than once: the consensus learns the mean label of each, other methods tell "
+        f"the {MAX_LEVELS} commonest apart; for those group the others, or add a column of what they have in common"
     )
     return Finding("rare_values", f"column {quoted(name)}", count - MAX_LEVELS, message, tuple(rare))
 

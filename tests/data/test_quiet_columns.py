@@ -202,6 +202,8 @@ def test_categories_beyond_the_commonest_are_reported():
     assert report([f"city{k % 64:02d}" for k in range(640)]).count("rare_values") == 0
     found = report([f"city{k % 100:02d}" for k in range(1000)]).of("rare_values")
     assert [each.count for each in found] == [36] and found[0].examples[0] == "city64"
+    # each comes ten times: "twice" would not be true
+    assert "100 values that occur more than once" in str(found[0])
     assert "of each, other methods tell the 64 commonest apart" in str(found[0])
     # ids, which occur once, are no categories that could be told apart
     assert report([f"note {k} of one" for k in range(200)]).count("rare_values") == 0
