@@ -289,6 +289,13 @@ def test_ratings_that_were_read_as_classes_are_named():
         assert noise.why_not("Matrix", hc.HetData({"t": table}, target=target, task="classification")).startswith(text)
 
 
+def test_features_with_numbered_classes_are_not_called_ratings():
+    pixels = {f"pixel_{j}": [k % 7 for k in range(40)] for j in range(9)}
+    table = pl.DataFrame({"id": [f"r{k}" for k in range(40)]} | pixels)
+    data = hc.HetData({"t": table}, target=(table["id"], [str(k % 3) for k in range(40)]), task="classification")
+    assert noise.why_not("Matrix", data).startswith("These data are no matrix")
+
+
 def test_records_that_lack_a_code_are_counted():
     table = pl.DataFrame({"id": [f"r{k}" for k in range(40)], "user": [f"u{k % 5}" for k in range(40)]})
     whole = table.with_columns(item=pl.Series([f"i{k % 8}" for k in range(40)]))

@@ -34,6 +34,7 @@ __all__ = [
 ]
 
 LEAST_ROWS = 20
+SPARE_COLUMNS = 2  # beside the codes of a record, such as when it was made; a table of more is one of features
 USERS = ("user", "users", "userid", "user_id", "person", "customer", "reviewer")
 ITEMS = ("item", "items", "itemid", "item_id", "movie", "movieid", "film", "product")
 
@@ -167,14 +168,20 @@ def why_not(mode: str, data: HetData) -> str:
         few = int(data.labelled.sum()) < LEAST_ROWS
         return f"Fewer than {LEAST_ROWS} rows have a label: choose larger data." if few else ""
     codes = records(data, MODES[mode].n_codes)
-    classes = pl.Series([str(each) for each in data.classes]) if data.target_kind == "classification" else None
-    # Few whole numbers, such as one to five stars, are guessed to be classes.
-    if codes and classes is not None and not classes.cast(pl.Float64, strict=False).null_count():
+    if codes and _are_starred(data, codes[0], MODES[mode].n_codes):
         return f"The {MODES[mode].labels} are read as classes: on the Data page choose that the labels are numbers."
     wanted = "a user, an item and a rating" if mode == "Matrix" else "three codes (such as sensor, time, quantity)"
     if data.target_kind != "regression" or not codes:
         return f"These data are no {mode.lower()}: it takes a table with {wanted} in each row, and a number to predict."
     return ""
+
+
+def _are_starred(data: HetData, table: str, n_codes: int) -> bool:
+    """Whether a narrow table of codes has whole numbers, such as one to five stars, that were guessed to be classes."""
+    if data.target_kind != "classification" or len(data.sources[table].columns) > n_codes + SPARE_COLUMNS:
+        return False
+    classes = pl.Series([str(each) for each in data.classes])
+    return not classes.cast(pl.Float64, strict=False).null_count()
 
 
 def suited(data: HetData) -> str:
