@@ -64,6 +64,12 @@ def test_the_first_figure_says_what_is_claimed_and_has_not_run(page):
     assert "fits to do" in _words(page)
 
 
+def test_a_note_that_begins_with_a_letter_of_the_paper_keeps_it(page):
+    page.run()
+    page.selectbox[1].set_value("gbc-figure-7").run()
+    assert "**Here.** λ0 and λ1 are chosen" in _words(page)
+
+
 def test_what_is_running_is_not_called_not_run(page, monkeypatch):
     monkeypatch.setattr(catalog, "active", lambda run: True)
     page.run()

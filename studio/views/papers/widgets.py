@@ -38,8 +38,8 @@ def claim(experiment: Experiment) -> None:
     with st.container(border=True, key="claim"):
         says = "Beyond the paper, to show." if experiment.beyond else "The paper claims."
         st.markdown(f"**{says}** {' '.join(experiment.claim)}")
-        if here := experiment.note:
-            st.markdown(f"**Here.** {here[0].upper()}{here[1:]}")
+        if experiment.note:
+            st.markdown(f"**Here.** {experiment.note}")
         st.caption(" · ".join(filter(None, (PAPERS[experiment.paper], experiment.stand_in))))
 
 
