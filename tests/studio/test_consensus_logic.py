@@ -62,7 +62,9 @@ def test_a_lambda_is_reported_with_the_loss_that_chose_it():
 
 def test_what_few_held_out_labels_are_worth_and_what_pulls_nothing_is_remarked():
     many = predictions("aabb")
-    assert words.few_held_out(many) == "Held out: 0 of 4 wrong, so few that of many it may be 0% to 49%."
+    assert words.few_held_out(many) == (
+        "Held out: 0 of 4 wrong; so few leave the error uncertain: 0% to 49% (95% interval)."
+    )
     assert words.few_held_out(pl.concat([many] * 30)) == words.few_held_out(None) == ""
     numbers = pl.DataFrame({"held_out": [1.0], "prediction": [1.5]})
     assert words.few_held_out(numbers) == words.few_held_out(many.drop("held_out")) == ""
@@ -148,6 +150,8 @@ def test_without_hidden_labels_errors_within_the_labels_are_compared():
     assert (both.ours, both.theirs) == (0.2, 0.3)
     assert without.sentence(found) == "SVM on all tables joined: 30.0%"
     assert "cross-validated in 3 folds" in without.chosen_among(found)
+    # numbers of the folds must not read as errors on the hidden labels, which stand above them
+    assert "it was chosen by 3 folds of the known labels alone, where errors are: " in without.chosen_among(FOUND)
     assert f"CatBoost has {QUICK_TREES} trees" in without.chosen_among(found)
     assert "hide some to compare" in without.verdict(found, without.compared(found, event(train=0.1)))
     few = found | {"cross_validated": {}}

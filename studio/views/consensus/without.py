@@ -172,4 +172,7 @@ def chosen_among(found: Mapping[str, Any]) -> str:
     where = "on the hidden labels" if np.isfinite(found["held_out"]) else f"cross-validated in {found['n_folds']} folds"
     # Of `hetcore.baselines.best_joined`, whose learners a page need not load to say so.
     quick = " CatBoost has 200 trees, to be quick." if "CatBoost" in tried else ""
-    return f"Error {where}; chosen by {found['n_folds']} folds of the known labels alone: {', '.join(errors)}.{quick}"
+    return (
+        f"Its error is {where}; it was chosen by {found['n_folds']} folds of the known labels alone, where errors are: "
+        f"{', '.join(errors)}.{quick}"
+    )

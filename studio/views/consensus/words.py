@@ -106,7 +106,7 @@ def few_held_out(predictions: pl.DataFrame | None) -> str:
     wrong = int((known["held_out"] != known["prediction"]).sum())
     within = binomtest(wrong, known.height).proportion_ci(method="wilson")
     interval = f"{within.low:.0%} to {within.high:.0%}"
-    return f"Held out: {wrong} of {known.height} wrong, so few that of many it may be {interval}."
+    return f"Held out: {wrong} of {known.height} wrong; so few leave the error uncertain: {interval} (95% interval)."
 
 
 def path_figure(detail: Mapping[str, Any], name: str) -> dict[str, Any]:
