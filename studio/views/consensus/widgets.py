@@ -308,8 +308,8 @@ def theorem(events: Sequence[Any]) -> None:
 def explain() -> None:
     """Say what the symbols are."""
     st.markdown(
-        "**λ0** pulls rows without a label to what all sources agree on. **λ1** is how much an unlabelled neighbour "
-        "counts beside a labelled one. **Weights** are each source's share in what the model explains of labels it did "
+        "**λ0** pulls rows without a label to what all sources agree on. **λ1** pulls predictions to those of their "
+        "neighbours in the graphs. **Weights** are each source's share in what the model explains of labels it did "
         "not see. **Left out** is measured on labelled rows that a round did not train on, **held out** on labels that "
         "were hidden from training."
     )
