@@ -312,7 +312,7 @@ def curves(events: Events, before: Events, graph: str) -> dict[str, dict[str, An
         st.caption(f"Error by stage, {scored}", help=ROWS)
         live_chart(drawn["error"], "collective_error", points)
     with right:
-        st.caption(f"What is left along the links of {escape(graph)}: grey is noise")
+        st.caption(f"What is left along graph {escape(graph)}: grey is noise")
         live_chart(drawn["moran"], "collective_moran", points)
     if text := about_stars(drawn["error"], drawn["moran"]):
         st.caption(text)
