@@ -137,11 +137,15 @@ def test_a_moved_slider_retrains_and_is_reported():
         page.button(key="train").click().run()
     page = ended(page, "Table")
     assert page.session_state["live Noise Table"].runs != first
+    assert page.success[0].value.replace("\\", "").startswith("HGBM: ")
     assert "30% of the training labels flipped" in page.success[0].value.replace("\\", "")
     pair = page.selectbox(key="chance noise Table which")
     pair.set_value(pair.options[1]).run()
     # where it begins in the browser after the next training
     assert page.selectbox(key="chance noise Table which").proto.default == 1
+    # nothing was changed by training the same once more
+    page.button(key="train").click().run()
+    assert not ended(page, "Table").success
 
 
 @pytest.mark.slow

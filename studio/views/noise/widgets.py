@@ -131,13 +131,14 @@ def verdict(mode: str, current: Any, live: Any, results: Mapping[str, Any]) -> N
         rows = SCORED[shown].replace(" ", "-")
         text = _verdict(about, good[shown], plain[shown], good["metric"], rows, chance=chance)
         st.markdown(text + (_caught(mode, current, live, results[about.learned]) if mode == "Table" else ""))
-    if about.learned in live.before:
+    # What was merely trained again came to the same.
+    if about.learned in live.before and live.before[about.learned][0] != live.settings[about.learned]:
         events = live.events()[about.learned]
         earlier = live.result_before(about.learned)
         old = training.outcome(*live.before[about.learned], earlier and earlier.scores)
         with st.container(key="change"):
             new = training.outcome(live.settings[about.learned], events, results[about.learned].scores)
-            st.success(escape(f"{about.learned} {training.difference(old, new)}"))
+            st.success(escape(f"{about.learned}: {training.difference(old, new)}"))
 
 
 def _verdict(about: noise.Mode, good: float, plain: float, metric: str, rows: str, *, chance: bool) -> str:
