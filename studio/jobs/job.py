@@ -182,6 +182,8 @@ class Status:
         Estimated from the rounds done, while running; it never grows, and 0 says that the run takes longer.
     stopping : bool
         Stop was asked and the round in progress has not ended yet.
+    pausing : bool
+        The same of pause.
     message : str
         One sentence for the person, empty when there is nothing to say.
     """
@@ -194,6 +196,7 @@ class Status:
     seconds: float = 0.0
     seconds_left: float | None = None
     stopping: bool = False
+    pausing: bool = False
     message: str = ""
 
     @property
@@ -226,6 +229,7 @@ class Job:
     state: str = "queued"
     message: str = ""
     stopping: bool = False
+    pausing: bool = False
     events: list[Any] = field(default_factory=list)
     result: RunResult | None = None
     deliver: Callable[[str], None] | None = None
@@ -250,7 +254,7 @@ class Job:
 
     def take_order(self, order: str) -> None:
         """Pass an order on, or keep it until the process has the run."""
-        self.stopping = self.stopping or order == "stop"
+        self.stopping, self.pausing = self.stopping or order == "stop", order == "pause"
         if self.deliver is None:
             self._orders.append(order)
         else:
@@ -264,12 +268,13 @@ class Job:
         else:
             self._count_seconds(now)
             self.state, self._since = kind, (None if kind == "paused" else now)
+            self.pausing = self.pausing and kind == "running"
 
     def end(self, state: str, message: str, result: RunResult | None, now: float) -> None:
         """Note the end: nothing changes after it, and the data are let go."""
         self._count_seconds(now)
         # `stopping` is over: a run that has ended is not one that is about to end.
-        self.state, self.message, self.result, self.stopping = state, message, result, False
+        self.state, self.message, self.result, self.stopping, self.pausing = state, message, result, False, False
         self.deliver = None
         # A page may keep the run for an hour; its data must not stay in memory for as long.
         self.task = without_data(self.task)
@@ -282,7 +287,8 @@ class Job:
         left = max(0.0, self._due - seconds) if self._due is not None and self.state == "running" else None
         state = waiting_as if self.state == "queued" else self.state
         numbers = {"rounds": rounds, "total": total, "seconds": seconds, "seconds_left": left}
-        return Status(self.run_id, state, place, **numbers, stopping=self.stopping, message=self.message)
+        asked = {"stopping": self.stopping, "pausing": self.pausing}
+        return Status(self.run_id, state, place, **numbers, **asked, message=self.message)
 
     def ends_within(self, seconds: float, now: float) -> bool:
         """Return whether the run has ended, only predicts any more, or is foreseen to do its last round so soon.

@@ -7,7 +7,9 @@ from streamlit.testing.v1 import AppTest
 
 import experiments
 from studio.jobs import manager
+from studio.jobs.job import Job
 from studio.jobs.manager import FunctionTask, Manager, Status, TrainingTask
+from studio.views.common import widgets_progress
 from studio.views.papers import catalog
 from tests.jobs.running import PATIENCE
 
@@ -59,12 +61,36 @@ def test_a_paper_s_run_that_has_ended_has_no_buttons(asked):
     assert not _drawn(asked, "finished", _paper, NAME).button
 
 
+def test_a_pause_that_waits_for_the_round_is_said():
+    job = Job("run", "anna", None, paused=False, last_seen=0.0)
+    job.leave_queue(0.0)
+    job.take_order("pause")
+    assert "pauses after this round" in widgets_progress._line("", job.status(1.0, 0, "starting"))
+    job.take_message("paused", None, 2.0)
+    assert widgets_progress._line("", job.status(3.0, 0, "starting")) == "Paused"
+    job.take_order("pause")
+    job.take_order("resume")
+    assert not job.status(4.0, 0, "starting").pausing
+
+
 def _trainings(state):
     from studio.jobs import manager
     from studio.views.common import widgets_progress
 
     widgets_progress.ahead(["mine"], "anna")
     widgets_progress.player({"GBC": manager.Status("run", state)}, lambda order: manager.manager().order("run", order))
+
+
+def _pausing():
+    from studio.jobs.job import Status
+    from studio.views.common import widgets_progress
+
+    widgets_progress.player({"GBC": Status("run", "running", pausing=True)}, lambda order: None)
+
+
+def test_a_pause_that_was_asked_for_can_not_be_asked_for_again():
+    page = AppTest.from_function(_pausing, default_timeout=PATIENCE).run()
+    assert [(button.label, button.disabled) for button in page.button] == [("Pause", True), ("Stop training", False)]
 
 
 GOES = {"Pause": "pause"}

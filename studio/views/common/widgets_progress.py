@@ -100,7 +100,8 @@ def player(statuses: Mapping[str, Any], order: Callable[[str], None]) -> None:
             st.button("Play", on_click=order, args=("resume",), icon=":material/play_arrow:")
             st.button("One round", on_click=order, args=("step",), icon=":material/skip_next:")
         else:
-            st.button("Pause", on_click=order, args=("pause",), icon=":material/pause:")
+            pausing = all(status.pausing for status in statuses.values() if status.active)
+            st.button("Pause", on_click=order, args=("pause",), icon=":material/pause:", disabled=pausing)
         stopping = all(status.stopping for status in statuses.values() if status.active)
         st.button("Stop training", on_click=order, args=("stop",), icon=":material/stop:", disabled=stopping)
 
@@ -158,7 +159,9 @@ def _line(label: str, status: Any) -> str:
     text = WORDS[status.state] + (f", {status.place} in the queue" if status.state == "queued" else "")
     if status.total:
         text += f" · round {status.rounds} of {status.total}"
-    if status.seconds_left is not None:
+    if status.pausing:
+        text += " · pauses after this round"
+    elif status.seconds_left is not None:
         text += f" · up to {status.seconds_left:.0f} s left" if status.seconds_left >= 1 else " · about to end"
     return f"{label}: {text}" if label else text
 
