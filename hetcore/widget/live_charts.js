@@ -56,7 +56,9 @@ class Picture {
     this.by = make("select", { "aria-label": "Instances coloured by", onchange: () => this.update(this.content, true) });
     this.legend = make("ul", { class: "line-legend" });
     this.svg = draw("svg", { class: "picture", role: "img", height: PICTURE });
-    const words = make("label", { title: "Alike ones lie side by side: two principal components of all tables" }, "Map of the instances at the end, by ", this.by);
+    this.words = make("span");
+    const title = "Alike ones lie side by side: two principal components of all tables. Of many instances a sample is drawn.";
+    const words = make("label", { title }, this.words, this.by);
     this.node = make("figure", { class: "last", hidden: true }, make("figcaption", {}, words), this.legend, this.svg);
   }
 
@@ -72,6 +74,7 @@ class Picture {
       this.by.value = names.includes(before) ? before : names[0];
     }
     Object.assign(this, { content, width });
+    this.words.textContent = `Map of ${content.places.length} instances at the end, by `;
     const colours = content.colours[this.by.value];
     this.svg.setAttribute("viewBox", `0 0 ${width} ${PICTURE}`);
     this.svg.replaceChildren(...content.places.map((place, k) => this.point(place, colours, colours.values[k], width)));
