@@ -435,3 +435,22 @@ def test_the_controls_of_what_ifs_keep_their_place_and_with_it_whom_the_keyboard
     page.button(key="what_if_apply").click().run()
     assert place(page.main) == before != ()
     assert any("with noise" in each.value for each in page.markdown)
+
+
+def _eight_graphs():
+    import polars as pl
+
+    from hetcore.data import HetData
+    from studio.views.data import widgets
+
+    ids = [f"i{k}" for k in range(6)]
+    edges = pl.DataFrame({"source": ids[:-1], "target": ids[1:]})
+    table, target = pl.DataFrame({"id": ids, "x": range(6)}), (ids, list("ababab"))
+    widgets._graphs(HetData({"t": table}, {f"g{k}": edges for k in range(8)}, target=target))
+
+
+def test_of_many_graphs_six_are_drawn_and_the_others_wait():
+    page = AppTest.from_function(_eight_graphs, default_timeout=PATIENCE).run()
+    assert not page.exception
+    assert sum("Label autocorrelation" in each.value for each in page.caption) == 6
+    assert [each.label for each in page.expander] == ["2 more graphs"]

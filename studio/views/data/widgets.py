@@ -9,6 +9,7 @@ import numpy as np
 import streamlit as st
 
 from hetcore.data import HetData
+from hetcore.data.text import counted
 from hetcore.errors import DataError, ParameterError
 from hetcore.figures import basic
 from studio import session
@@ -22,6 +23,9 @@ from studio.views.data.widgets_whole import sizes_of
 
 __all__ = ["in_use", "pictures", "what_if"]
 
+MOST_FINDINGS = 100
+MOST_GRAPHS = 6
+"""Drawn at once; the others wait until somebody looks."""
 BOTH_WAYS = "Edges lead both ways."
 ONE_WAY = "Edges lead one way: Consensus looks along and against them, Collective has the choice."
 NOISE, HIDE, HIDE_GRAPH, REWIRE, SAMPLE, THIN_OUT = (
@@ -105,7 +109,9 @@ def _findings(data: HetData) -> None:
         st.success("Nothing to report: every row, edge and label is used as given.", icon=":material/check:")
         return
     with st.expander(f"Findings: {len(findings):,}", icon=":material/fact_check:", expanded=len(findings) <= 5):
-        st.markdown("\n".join(f"- {escape(finding)}" for finding in findings[:100]))
+        st.markdown("\n".join(f"- {escape(finding)}" for finding in findings[:MOST_FINDINGS]))
+        if len(findings) > MOST_FINDINGS:
+            st.caption(f"The first {MOST_FINDINGS} of {len(findings):,}.")
 
 
 def _joins(data: HetData) -> None:
@@ -120,8 +126,20 @@ def _joins(data: HetData) -> None:
 
 
 def _graphs(data: HetData) -> None:
-    columns = st.columns(min(2, max(1, len(data.graphs))))
-    for place, name in enumerate(data.graph_names):
+    _graph_pictures(data, 0, MOST_GRAPHS)
+    if rest := data.graph_names[MOST_GRAPHS:]:
+        text = counted(len(rest), "more graph")
+        more = st.expander(text, icon=":material/hub:", key="more graphs", on_change="rerun")
+        # Closed it costs nothing, of which a page of ninety graphs has much.
+        if more.open:
+            with more:
+                _graph_pictures(data, MOST_GRAPHS, len(data.graphs))
+
+
+def _graph_pictures(data: HetData, first: int, end: int) -> None:
+    names = data.graph_names[first:end]
+    columns = st.columns(min(2, max(1, len(names))))
+    for place, name in enumerate(names, first):
         with columns[place % len(columns)]:
             graph = data.graphs[name]
             title = f"Graph {escape(name)}: {graph.n_edges:,} edges"
