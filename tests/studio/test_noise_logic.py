@@ -450,7 +450,7 @@ def test_where_all_rows_counted_the_same_no_weight_bought_anything():
     assert noise_rows.trusts_alike(alike) and not noise_rows.trusts_alike(apart)
     found = noise_rows.bought(alike, _held(errors), True, names)
     assert "HGBM, which trusts all rows alike, 0.4" in found and found.endswith(": 50.0% less error.")
-    assert "the weights bought 50.0% less" in noise_rows.bought(apart, _held(errors), True, names)
+    assert "the weights bring 50.0% less" in noise_rows.bought(apart, _held(errors), True, names)
 
 
 def test_how_many_flipped_labels_were_caught_stands_beside_what_chance_gives():
@@ -471,7 +471,7 @@ def test_what_the_weights_bought_tells_of_the_band_where_both_have_one():
     same = noise_rows.bought(bands[0], bands[0], True, names)
     assert "nothing beyond two standard errors" in same
     # a band that is no better, or worse, was not bought
-    words = "What the weights bought is the band, not the mean."
+    words = "What is gained by the weights is the band, not the mean."
     assert words in found and words not in worse and words not in same
 
 

@@ -239,7 +239,7 @@ def _legend(links: Graph, drawn: int, follows: bool) -> None:
     alone = f" Not drawn: {counted(lonely, 'node')} without a link." if lonely else ""
     stage = " Its colours are of the stage that the charts show, up to the model that is kept." if follows else ""
     edges = f"{thin}{counted(links.n_edges, 'edge')} shown"
-    st.caption(f"{edges}, drag to move, scroll to zoom, click a node, and again to let it go.{alone}{stage}")
+    st.caption(f"{edges}. Drag to move, scroll to zoom, click a node, and again to let it go.{alone}{stage}")
 
 
 def _look(

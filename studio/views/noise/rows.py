@@ -166,7 +166,7 @@ def bought(learned: pl.DataFrame, plain: pl.DataFrame, numbers: bool, names: tup
     text += f"{names[0]}{', which trusts all rows alike,' if alike else ' with its weights'} {words[1]}: "
     if less is not None:
         way = "less" if less else "more"
-        bought = "" if alike else "the weights bought "
+        bought = "" if alike else "the weights bring "
         text += f"{bought}{abs(sizes[0] / max(sizes[1], 1e-300) - 1.0):.1%} {way} error."
     elif numbers or alike:
         text += "no difference beyond two standard errors."
@@ -198,8 +198,8 @@ def _band_bought(both: pl.DataFrame, what: str, even: bool) -> str:
     if found.less is None:
         return " Of the band nothing beyond two standard errors is seen either way."
     way = "below" if found.less else "above"
-    # Only a band that is seen to be better was bought.
-    text = f" What the {what} bought is the band, not the mean." if found.less and even else ""
+    # Only a band that is seen to be better is a gain.
+    text = f" What is gained by the {what} is the band, not the mean." if found.less and even else ""
     gap = f"{number(abs(found.difference))} a row {way} that of a band of one width for all."
     return f"{text} By its band the labels have a negative log-likelihood of {gap}"
 
