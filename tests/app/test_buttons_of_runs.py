@@ -61,7 +61,7 @@ def test_a_paper_s_run_that_has_ended_has_no_buttons(asked):
     assert not _drawn(asked, "finished", _paper, NAME).button
 
 
-def test_a_pause_that_waits_for_the_round_is_said():
+def test_a_pause_that_waits_for_the_round_is_reported():
     job = Job("run", "anna", None, paused=False, last_seen=0.0)
     job.leave_queue(0.0)
     job.take_order("pause")
