@@ -130,6 +130,19 @@ def test_a_run_without_a_source_has_the_others_colours():
     assert figure["data"][0]["marker"]["color"] == [basic.style(place)["colour"] for place in (0, 1)]
 
 
+def _measured(seconds_left):
+    from studio.jobs.job import Status
+    from studio.views.common import widgets_task
+
+    widgets_task.progress(Status("run", "running", rounds=2, total=165, seconds_left=seconds_left))
+
+
+@pytest.mark.parametrize(("left", "words"), [(12.0, "2 of 165 fits · 12 s left"), (0.3, "2 of 165 fits")])
+def test_a_measurement_that_has_just_begun_is_not_about_to_end(left, words):
+    page = AppTest.from_function(_measured, args=(left,), default_timeout=PATIENCE).run()
+    assert page.get("progress")[0].proto.text == words
+
+
 LOWER = [[0.30, 0.25], [0.31, 0.26], [0.30, 0.26], [0.29, 0.24]]
 
 

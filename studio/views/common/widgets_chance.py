@@ -103,7 +103,7 @@ def _look(status: Any, events: Sequence[Any], stopping: Callable[[], None], key:
     outcome = chance.progress(events)
     if status.active:
         done = f"{len(outcome['pairs'])} of {chance.SEEDS} pairs"
-        left = f", {status.seconds_left:.0f} s left" if status.seconds_left else ""
+        left = f", {status.seconds_left:.0f} s left" if (status.seconds_left or 0.0) >= 1.0 else ""
         st.progress(len(outcome["pairs"]) / chance.SEEDS, text=f"Two trainings a seed: {done}{left}")
         st.button("Stop comparing", key=f"chance {key} stop", on_click=stopping)
     elif status.state == "failed":

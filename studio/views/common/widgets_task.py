@@ -109,7 +109,8 @@ def progress(status: Any) -> None:
         st.error(escape(status.message))
     if status.active:
         wording = f"{status.rounds} of {status.total} fits" if status.total else _waiting(status)
-        wording += f" · {status.seconds_left:.0f} s left" if status.seconds_left else ""
+        # The first fits may take no time: what would read "0 s left" is no forecast.
+        wording += f" · {status.seconds_left:.0f} s left" if (status.seconds_left or 0.0) >= 1.0 else ""
         st.progress(status.rounds / max(status.total, 1), text=wording)
 
 
