@@ -65,7 +65,7 @@ def card(name: str) -> str:
     about = datasets.info(name)
     # A tenth at least, for a file is never of 0.0 MB.
     size = f"{about.size / 1e6:.0f}" if about.size >= 1e6 else f"{max(about.size / 1e6, 0.1):.1f}"
-    place = ":material/check: here" if about.is_here else f":material/cloud_download: download, {size} MB"
+    place = ":material/check: ready" if about.is_here else f":material/cloud_download: download, {size} MB"
     return f"{image(SHAPES[name])}  \n{escape(about.story)} {place}"
 
 

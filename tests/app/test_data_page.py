@@ -108,7 +108,7 @@ def test_examples_are_found_by_a_word_and_say_what_has_to_be_downloaded(page, mo
     page.text_input(key="example_search").set_value("digit").run()
     captions = dict(zip(page.radio[0].options, page.radio[0].proto.captions))
     card = captions["Digit images, seven views"]
-    assert card.endswith(":material/check: here")
+    assert card.endswith(":material/check: ready")
     assert card.startswith("![5 tables, 2 graphs, 10 classes](data:image/svg+xml")
 
 
