@@ -235,11 +235,11 @@ def differing_text(predictions: Mapping[str, pl.DataFrame], differ: pl.DataFrame
     if not common:
         return "The runs have no instance in common."
     first, last = _number(names[0]), _number(names[-1])
-    among = f"between {first} and {last}" if len(names) == 2 else f"among runs {first} to {last}"
+    among = f"between runs {first} and {last}" if len(names) == 2 else f"among runs {first} to {last}"
     text = f"{differ.height:,} of {common:,} predictions differ {among}"
     if "right" not in differ.columns or not differ["right"].count():
         return f"{text}."
     known = differ.drop_nulls("right")
     right = {name: (known[name] == known["truth"].cast(pl.String)).sum() for name in names}
-    counts = [f"{_number(name)} is right in {count:,}" for name, count in right.items()]
+    counts = [f"run {_number(name)} is right in {count:,}" for name, count in right.items()]
     return f"{text}. Of the {known.height:,} with a known label, {', '.join(counts)}."

@@ -122,7 +122,7 @@ def test_two_runs_are_compared_by_settings_curves_weights_and_instances(owner):
     assert list(differing["setting"]) == ["λ0"]
     assert list(differing.iloc[0])[1:] == ["2", "1"]
     text = words(app).replace("\\", "")
-    assert "1 of 2 predictions differ between 1 and 2. Of the 1 with a known label, 1 is right in 1" in text
+    assert "1 of 2 predictions differ between runs 1 and 2. Of the 1 with a known label, run 1 is right in 1" in text
     assert "Not kept" not in words(app)
 
 

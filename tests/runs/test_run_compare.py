@@ -96,8 +96,8 @@ def test_who_is_right_where_classes_differ():
     differ = compare.instances({"1. a": first, "2. b": second})
     assert differ.select("id", "truth", "right").rows() == [("b", "y", "2"), ("c", None, None)]
     text = compare.differing_text({"1. a": first, "2. b": second}, differ)
-    assert text.startswith("2 of 3 predictions differ between 1 and 2. Of the 1 with a known label, ")
-    assert text.endswith("1 is right in 0, 2 is right in 1.")
+    assert text.startswith("2 of 3 predictions differ between runs 1 and 2. Of the 1 with a known label, ")
+    assert text.endswith("run 1 is right in 0, run 2 is right in 1.")
 
 
 def test_numbers_are_sorted_by_how_far_they_lie_apart():
