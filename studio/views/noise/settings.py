@@ -163,7 +163,7 @@ def table_method(data: HetData) -> str:
 def why_not(mode: str, data: HetData) -> str:
     """Return in one sentence why the data don't suit a mode; empty if they do."""
     if data.target_kind is None or not data.labelled.any():
-        return "The data have no label: choose a label column on the Data page, or load an example."
+        return "The data have no label: choose a label column on the Data page, or use an example."
     if not MODES[mode].n_codes:
         few = int(data.labelled.sum()) < LEAST_ROWS
         return f"Fewer than {LEAST_ROWS} rows have a label: choose larger data." if few else ""

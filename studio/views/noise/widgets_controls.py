@@ -68,7 +68,7 @@ def examples(mode: str, in_use: str | None, primary: bool = False) -> None:
         for place, name in enumerate(offered):
             about = datasets.info(name)
             st.button(
-                f"Load {about.title}", key=f"load_{name}", help=about.story, on_click=_use, args=(name,),
+                f"Use {about.title}", key=f"load_{name}", help=about.story, on_click=_use, args=(name,),
                 type="primary" if primary and place == 0 else "secondary", icon=":material/folder_open:",
             )  # fmt: skip
 

@@ -62,7 +62,7 @@ def offer_examples(use: Callable[[str], None], used: str | None, first: bool = F
             st.caption("Other examples for this page")
         for name in names:
             about, kind = datasets.info(name), "primary" if first and name == names[0] else "secondary"
-            text = f"Load {escape(about.title)}"
+            text = f"Use {escape(about.title)}"
             st.button(text, type=kind, on_click=use, args=(name,), key=f"load {name}", help=escape(about.story))
 
 
