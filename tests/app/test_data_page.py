@@ -454,3 +454,5 @@ def test_of_many_graphs_six_are_drawn_and_the_others_wait():
     assert not page.exception
     assert sum("Label autocorrelation" in each.value for each in page.caption) == 6
     assert [each.label for each in page.expander] == ["2 more graphs"]
+    # as they stand on a phone
+    assert [each.value.split(":")[0] for each in page.markdown] == [f"**Graph g{k}" for k in range(6)]

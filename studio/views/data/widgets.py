@@ -138,9 +138,10 @@ def _graphs(data: HetData) -> None:
 
 def _graph_pictures(data: HetData, first: int, end: int) -> None:
     names = data.graph_names[first:end]
-    columns = st.columns(min(2, max(1, len(names))))
+    # Pair by pair: on a phone, where columns stand one below the other, they keep their order.
+    pairs = [st.columns(min(2, len(names))) for _ in names[::2]]
     for place, name in enumerate(names, first):
-        with columns[place % len(columns)]:
+        with pairs[(place - first) // 2][(place - first) % 2]:
             graph = data.graphs[name]
             title = f"Graph {escape(name)}: {graph.n_edges:,} edges"
             _picture(data, title, f"degrees {place}", lambda name=name: basic.degrees(data, name), "Degrees")
