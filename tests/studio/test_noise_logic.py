@@ -206,7 +206,13 @@ def test_a_sensor_is_in_the_order_of_time():
 @pytest.mark.parametrize(("mode", "ends"), [("Matrix", [-0.01, 0.41]), ("Tensor", [0.04, 0.31])])
 def test_the_axis_of_shares_is_whole_from_the_first_fit_on(mode, ends):
     first = {"label": noise.MODES[mode].plain, "level": 0.1, "repeat": 0, "value": 0.7, "metric_name": "RMSE"}
-    assert widgets_curve._figure(mode, [first])["layout"]["xaxis"]["range"] == pytest.approx(ends)
+    layout = widgets_curve._figure(mode, [first])["layout"]
+    assert layout["xaxis"]["range"] == pytest.approx(ends) and "tickformat" not in layout["yaxis"]
+
+
+def test_errors_by_share_are_in_per_cent_as_above_them():
+    first = {"label": "GBM", "level": 0.1, "repeat": 0, "value": 0.2, "metric_name": "error"}
+    assert widgets_curve._figure("Table", [first])["layout"]["yaxis"]["tickformat"].endswith("%")
 
 
 

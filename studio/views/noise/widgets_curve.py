@@ -8,6 +8,7 @@ from typing import Any
 import streamlit as st
 
 from hetcore.data import HetData
+from hetcore.figures import basic
 from hetcore.figures import noise as figures_noise
 from studio.jobs import manager
 from studio.jobs.job import Setting
@@ -98,7 +99,7 @@ def _figure(mode: str, cells: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     about, known = noise.MODES[mode], mode == "Tensor"
     across = "share of readings known" if known else "share of training labels corrupted"
     titles = (across, f"{cells[0]['metric_name']}, held out")
-    figure = figures_noise.levels(curve.bands(cells), titles, (about.learned, about.plain))
+    figure = basic.per_cent(figures_noise.levels(curve.bands(cells), titles, (about.learned, about.plain)))
     # All shares from the first fit on: about a single point an axis would go below none.
     levels = curve.KNOWN if known else curve.FLIPPED
     figure["layout"]["xaxis"] |= {"range": [levels[0] - 0.01, levels[-1] + 0.01]}
