@@ -105,9 +105,18 @@ def more(method: Any, printed: bool) -> dict[str, Any]:
     key = held("seed", 0, Limits(0, 9999), label="Seed")
     seed = st.number_input("Seed", 0, 9999, key=key, help="Of the split and of training.")
     words = "Algorithm 1 to the letter; small λ needed."
-    printed = st.toggle(PRINTED, key=held("printed", False, label=PRINTED), help=words)
+    key = held("printed", False, label=PRINTED)
+    printed = st.toggle(PRINTED, key=key, help=words, on_change=follow_printed, args=(method.lambda0.default,))
     params |= {"n_iterations": rounds, "max_depth": depth, "as_printed": printed}
     return params | {"random_state": int(seed)}
+
+
+def follow_printed(start: float) -> None:
+    """Leave λ0 to Algorithm 1 while it is as printed, where its λ are smaller; not one that a person has chosen."""
+    if state["printed"] and not state["l0auto"] and state.get("l0", start) == start:
+        state["l0auto"] = state["l0 as printed"] = True
+    elif not state["printed"] and state.pop("l0 as printed", False):
+        state["l0auto"] = False
 
 
 def usable(setting: Setting) -> bool:

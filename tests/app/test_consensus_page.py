@@ -152,9 +152,16 @@ def test_as_printed_draws_no_learning_rate_and_says_what_is_not_chosen(page):
     assert page.slider(key="rate").value and not any("As printed no loss" in each.value for each in page.caption)
     page = page.toggle(key="printed").set_value(True).run()
     assert not page.exception and "rate" not in [each.key for each in page.slider]
-    assert "As printed no loss is out of fold: λ1 is 0.03." in [each.value for each in page.caption]
+    notes = [each.value for each in page.caption]
+    assert all(f"As printed no loss is out of fold: {name} is 0.03." in notes for name in ("λ0", "λ1"))
     page = page.toggle(key="printed").set_value(False).run()
-    assert page.slider(key="rate").value == 0.06
+    assert page.slider(key="rate").value == 0.06 and page.slider(key="l0").value == 0.3
+
+
+def test_a_lambda0_that_a_person_chose_stays_as_printed(page):
+    page.slider(key="l0").set_value(0.5).run()
+    page.toggle(key="printed").set_value(True).run()
+    assert page.slider(key="l0").value == 0.5 and not page.toggle(key="l0auto").value
 
 
 def test_a_changed_data_set_is_mentioned_and_taken_back(page):
