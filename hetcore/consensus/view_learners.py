@@ -229,7 +229,7 @@ class ViewLearner:
         if not better:
             return Advanced(loss, self.best, None, None)
         self._remember()
-        return self._advanced(loss, left_out, self._mean_of_others(), predicted.mean(axis=0))
+        return self._advanced(loss, left_out, self._mean_of_others(), self._mean_of_members(predicted))
 
     def _left_out(self, predicted: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return what is said of each labelled row (l, k) by the member that did not see it."""
@@ -284,6 +284,10 @@ class ViewLearner:
     def _mean_of_others(self) -> NDArray[np.float64]:
         """Return the members' mean of the unlabelled rows now, (m_u, k)."""
         raise NotImplementedError
+
+    def _mean_of_members(self, predicted: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the mean (m, k) of what members say (F, m, k)."""
+        return predicted.mean(axis=0)
 
     def _remember(self) -> None:
         """Keep what the best round needs."""
@@ -471,7 +475,15 @@ class TreeLearner(ViewLearner):
 
     def _mean_of_others(self) -> NDArray[np.float64]:
         # `_remember` of this round has them
-        return self._kept.mean(axis=0)[self.spots]
+        return self._mean_of_members(self._kept)[self.spots]
+
+    def _mean_of_members(self, predicted: NDArray[np.float64]) -> NDArray[np.float64]:
+        # one member after the other: of a single row NumPy would add eight and more in another order, so that a row
+        # which is alone in its range of instances would have other bits
+        total = predicted[0].copy()
+        for each in predicted[1:]:
+            total += each
+        return total / len(predicted)
 
     def _remember(self) -> None:
         self._kept = self.scores[:, len(self.targets) :].copy()

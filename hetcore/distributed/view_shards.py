@@ -233,7 +233,7 @@ class ViewShard(TreeLearner):
     def remember(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Keep this round's scores; return those of the other rows, and of the labelled ones as trained."""
         self._remember()
-        return self._mean_of_others(), self._of_labelled().mean(axis=0)
+        return self._mean_of_others(), self._mean_of_members(self._of_labelled())
 
     def follow(self, trees: Sequence[Trees], rate: float, better: bool) -> None:
         """Do a round whose trees are known."""

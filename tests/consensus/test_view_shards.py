@@ -113,6 +113,19 @@ def test_a_view_whose_steps_are_too_long_stays_where_it_is():
     assert any(len(view.trees) < view.round for view in workers.views)
 
 
+def test_a_range_of_one_instance_has_the_bits_of_one_process(monkeypatch):
+    said, take = [], view_learners.ViewState.take
+
+    def noted(view, advanced, labelled):
+        said.append([each.tobytes() for each in (advanced.scores, advanced.trained) if each is not None])
+        return take(view, advanced, labelled)
+
+    monkeypatch.setattr(view_learners.ViewState, "take", noted)
+    # of ten members, whose mean of a single row NumPy adds in an order of its own
+    both(Workers("a"), planted("regression", n=24, **ONE_TABLE)[0], 1)
+    assert said[: len(said) // 2] == said[len(said) // 2 :]
+
+
 def test_thresholds_are_of_the_rows_that_one_process_draws(monkeypatch):
     monkeypatch.setattr(binning, "_SAMPLE", 30)
     data, _ = planted("regression", n=90)
