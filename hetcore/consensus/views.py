@@ -550,7 +550,8 @@ def fitted_views(
             keys = ["" if each.view.sees_labels else f"{alike} {each.view.columns} {each.view.sees}" for each in found]
             found = [each._replace(key=key) for each, key in zip(found, keys)]
         elif key:
-            found = [each._replace(key=_key_of_view(each, data, labels)) for each in found]
+            sees_all = columns.tables.linear_sees_all
+            found = [each._replace(key=_key_of_view(each, data, labels, sees_all)) for each in found]
         hold_views(columns, data, labels, found)
         return columns, found
 
@@ -563,11 +564,16 @@ def origin_of(data: HetData, labels: KnownLabels, learners: Iterable[str]) -> st
     return key_of(key_of_tables(data), labels.codes, labels.of_classes, labels.fold, sorted(learners))
 
 
-def _key_of_view(made: DataView, data: HetData, labels: KnownLabels) -> str:
-    """Return the digest of what a view's columns are made of; another source may change, or labels it does not see."""
+def _key_of_view(made: DataView, data: HetData, labels: KnownLabels, sees_all: bool) -> str:
+    """Return the digest of what a view's columns are made of; another source may change, or labels it does not see.
+
+    `sees_all` is of `TableColumns`: how many graphs there are decides it, and for trees it changes nothing.
+    """
     tables = [(name, data.sources[name].digest()) for name in made.view.tables]
     graphs = [(name, data.graphs[name].digest()) for name in made.view.graphs]
-    seen = (labels.codes, labels.fold) if made.view.sees_labels else ()
+    # whether members have rows of their own hangs on any table's categories
+    seen = (labels.codes, labels.fold, made.unseen is None) if made.view.sees_labels else ()
+    seen += (sees_all,) if made.view.sees == "linear" else ()
     made_from = tables, graphs, data.ids.tolist(), labels.of_classes, *seen
     return key_of(tuple(made.view._replace(learner=made.view.sees)), *made_from, made.rows)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import polars as pl
 import pytest
 
 import hetcore as hc
@@ -130,6 +131,33 @@ def test_views_that_see_no_label_stay_with_other_labels(memory, monkeypatch):
     fitted(data, **few)
     monkeypatch.setattr(TableEncoding, "fitted", lambda *_: pytest.fail("a table was encoded anew"))
     same(fitted(other, **few), expected)
+
+
+def grouped(groups, graphs=("same",)):
+    """Return two tables, of whose second one a column is `groups`, and links within groups of six, and others."""
+    rng, ids = np.random.default_rng(0), np.arange(60)
+    column = pl.DataFrame({"group": [f"group {each}" for each in groups], "number": rng.normal(size=60)})
+    tables = {"numbers": hc.Source(ids, rng.normal(size=(60, 3))), "groups": hc.Source(ids, column)}
+    links = {"same": [(i, j) for i in ids for j in ids[i + 1 :] if i // 6 == j // 6], "other": zip(ids, ids[2:])}
+    made = {name: hc.Graph(pl.DataFrame(list(links[name]), ["a", "b"], orient="row")) for name in graphs}
+    return hc.HetData(tables, made, (ids[:40], rng.normal(size=40)), task="regression")
+
+
+def test_members_rows_of_their_own_and_the_number_of_graphs_are_not_stale(memory, monkeypatch):
+    groups = np.arange(60) // 6
+    data, mixed = grouped(groups), grouped(np.random.default_rng(1).permutation(groups))
+    # a column of another table decides whether members learn from rows of their own
+    monkeypatch.setattr("hetcore.consensus.views.MOST_UNSEEN", 100)
+    # the number of graphs decides what a linear learner sees of the tables
+    monkeypatch.setattr("hetcore.consensus.table_columns.MOST_LINEAR_CELLS", 2_000)
+    monkeypatch.setattr("hetcore.consensus.table_columns.MOST_SMOOTH_COLUMNS", 4)
+    few = {"n_iterations": 1, "n_repeats": 1, "lambda0": 0.1}
+    for other in (mixed, grouped(groups, ("same", "other"))):
+        MEMORY.give_room(0)
+        expected = fitted(other, **few)
+        MEMORY.give_room(200 << 20)
+        fitted(data, **few)
+        same(fitted(other, **few), expected)
 
 
 def _views_of(data, y):
