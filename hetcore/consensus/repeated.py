@@ -93,6 +93,8 @@ class RepeatedBoosting:
         if choose_lambda1(self.going, ended):
             for each in ended:
                 each.smooth_again()
+            # one that is asked to stop in it goes back to the graphs' weights of the round before
+            self._of_ended.clear()
         self.going = [each for each in self.going if not each.conclude()]
         return not self.going
 

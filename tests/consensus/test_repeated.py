@@ -10,7 +10,7 @@ import hetcore as hc
 from hetcore.consensus import view_consensus
 from hetcore.consensus.boosting import ViewBoosting
 from hetcore.consensus.recall import MEMORY, Memory
-from hetcore.consensus.repeated import RepeatedModel, repeats_for
+from hetcore.consensus.repeated import RepeatedBoosting, RepeatedModel, repeats_for
 from hetcore.consensus.variants import explain_variants
 from hetcore.consensus.view_predictor import ViewModel
 from hetcore.errors import ModelFileError, ParameterError
@@ -111,6 +111,35 @@ def test_a_lambda1_that_is_chosen_once_some_have_ended_is_that_of_all(monkeypatc
     fit = model("classification", n_repeats=2, n_iterations=6)
     fit.fit(data, callbacks=[lambda event: seen.append(event.detail["choices"]["lambda1"])])
     assert len(seen) == 6 and {each.lambda1 for each in fit.model_.models} == {seen[-1]}
+
+
+def test_what_is_kept_of_an_ended_fit_is_not_of_before_it_was_left(monkeypatch):
+    data, _ = planted("classification", n=80)
+    monkeypatch.setattr(view_consensus, "LOOKS", (2, 5))
+    ends = iter([False, False, False, True, False, False, False])
+    monkeypatch.setattr(ViewBoosting, "_ended", lambda _: next(ends, True))
+    # as where no view tells what a graph explains
+    monkeypatch.setattr(ViewBoosting, "_graph_gains", lambda fit: fit.graph_weights)
+    left, done = [], RepeatedBoosting.round
+
+    def stopped(fit):
+        fit.graph_weights, fit._before[0] = {"graph_1": 0.9, "graph_2": 0.1}, {"graph_1": 0.1, "graph_2": 0.9}
+        state.dealt()
+        fit._leave_links()
+        left.append(fit)
+
+    def followed(fits):
+        nonlocal state
+        state = fits
+        ended = done(fits)
+        assert_array_equal(fits.dealt(), sum(each.dealt() for each in fits.fits) / fits.repeats)
+        return ended
+
+    state = None
+    monkeypatch.setattr(ViewBoosting, "smooth_again", stopped)
+    monkeypatch.setattr(RepeatedBoosting, "round", followed)
+    model("classification", n_repeats=2, n_iterations=6).fit(data)
+    assert left
 
 
 def test_a_file_has_them_all_and_one_without_them_is_refused(repeated):
