@@ -169,9 +169,11 @@ _CELLS = 5_000_000
 """Cells to type at once: all at once would need several times the memory of the table."""
 _DATE = r"^\d{4}-\d{2}-\d{2}$"
 _DATES = {"%d.%m.%Y": r"^\d{1,2}\.\d{1,2}\.\d{4}$", "%d %b %Y": r"^\d{1,2} [A-Z][a-z]{2} \d{4}$"}
-_DATES |= {"%d %B %Y": r"^\d{1,2} [A-Z][a-z]{3,} \d{4}$", "%B %d, %Y": r"^[A-Z][a-z]{3,} \d{1,2}, \d{4}$"}
+_DATES |= {"%d %B %Y": r"^\d{1,2} [A-Z][a-z]{2,} \d{4}$", "%B %d, %Y": r"^[A-Z][a-z]{2,} \d{1,2}, \d{4}$"}
 _DATES |= {"%b %d, %Y": r"^[A-Z][a-z]{2} \d{1,2}, \d{4}$", "%Y/%m/%d": r"^\d{4}/\d{1,2}/\d{1,2}$"}
-_MONTHS = {"%Y-%m": r"^\d{4}-\d{2}$", "%b %Y": r"^[A-Z][a-z]{2} \d{4}$", "%B %Y": r"^[A-Z][a-z]{3,} \d{4}$"}
+# May is short and long; years that may be meant, for 4711-01 is a number of something.
+_MONTHS = {"%Y-%m": r"^(1[5-9]|2[01])\d{2}-\d{2}$", "%b %Y": r"^[A-Z][a-z]{2} \d{4}$"}
+_MONTHS |= {"%B %Y": r"^[A-Z][a-z]{2,} \d{4}$"}
 _SLASHES = r"^\d{1,2}/\d{1,2}/\d{4}$"
 _MOMENT = r"^\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}:\d{2}(\.\d+)?$"
 # Leading zeros, or more digits than a float64 holds exactly.
@@ -510,5 +512,6 @@ def _orders(bare: pl.Series) -> dict[bool, pl.Series]:
 
 
 def _complete(before: pl.Series, after: pl.Series) -> pl.Series | None:
-    """Return the converted column if no cell was lost."""
-    return after if after.null_count() == before.null_count() else None
+    """Return the converted column if no cell was lost, and none is of the year 0, which Python has not."""
+    lost = after.null_count() > before.null_count() or (after.dt.year() < 1).any()
+    return None if lost else after

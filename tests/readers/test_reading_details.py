@@ -232,6 +232,20 @@ def test_dates_that_stay_text_are_reported(cells):
     assert finding.kind == "text_date" and "write them as 2020-12-31" in finding.message
 
 
+@pytest.mark.parametrize("cells", [["May 2023", "June 2023"], ["June 2023", "May 2023"]])
+def test_may_is_the_long_name_of_a_month_too(cells):
+    content = f"id,month,day\na,{cells[0]},1 {cells[0]}\nb,{cells[1]},1 {cells[1]}\n"
+    frame = preview_table("a.csv", content.encode()).frame
+    expected = [date(2023, 5 if cell.startswith("May") else 6, 1) for cell in cells]
+    assert frame["month"].to_list() == frame["day"].to_list() == expected
+
+
+@pytest.mark.parametrize("cells", [["0000-01-01", "0001-03-02"], ["Jan 0000", "Mar 0001"]])
+def test_a_year_that_python_has_not_stays_text(cells):
+    preview = preview_table("a.csv", f"id,y\na,{cells[0]}\nb,{cells[1]}\n".encode())
+    assert preview.frame["y"].to_list() == cells
+
+
 @pytest.mark.parametrize("cells", [["2023-01", "2022-12"], ["Jan 2023", "Dec 2022"], ["January 2023", "December 2022"]])
 def test_months_are_read_as_their_first_days(cells):
     preview = preview_table("a.csv", f"id,y\na,{cells[0]}\nb,{cells[1]}\nc,\n".encode())
@@ -240,8 +254,9 @@ def test_months_are_read_as_their_first_days(cells):
     assert (finding.kind, finding.count) == ("month", 2) and "its first day" in finding.message
 
 
-@pytest.mark.parametrize("cells", [["2010-11", "2011-12"], ["2010-11", "2012-13"], ["Model 2020", "Model 2021"]])
-def test_seasons_and_models_are_no_months(cells):
+@pytest.mark.parametrize("cells", ["2010-11 2011-12", "2010-11 2012-13", "Model_2020 Model_2021", "4711-01 1001-03"])
+def test_seasons_models_and_numbers_of_parts_are_no_months(cells):
+    cells = [cell.replace("_", " ") for cell in cells.split(" ")]
     preview = preview_table("a.csv", f"id,y\na,{cells[0]}\nb,{cells[1]}\n".encode())
     assert preview.frame["y"].to_list() == cells and not preview.findings
 
