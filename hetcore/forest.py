@@ -113,16 +113,11 @@ class Forest(Stored):
 
     def first(self, count: int) -> Forest:
         """Return the forest of the first trees."""
-        return self.some(slice(count))
-
-    def some(self, chosen: slice) -> Forest:
-        """Return the forest of some of the trees, that follow one another."""
         nodes, values, starts, scales = self._flattened()
-        begin, end, _ = chosen.indices(scales.size)
-        end, part = max(begin, end), Forest(self.n_outputs)
-        own = slice(starts[begin], starts[end])
-        part._parts = [(nodes[own], values[own], np.diff(starts[begin : end + 1]), scales[begin:end])]
-        return part
+        scales, first = scales[:count], Forest(self.n_outputs)
+        end = starts[scales.size]
+        first._parts = [(nodes[:end], values[:end], np.diff(starts[: scales.size + 1]), scales)]
+        return first
 
     def predict(
         self, binned: np.ndarray, rows: np.ndarray | None = None, first: int = 0, stop: int | None = None

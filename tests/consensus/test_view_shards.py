@@ -114,16 +114,16 @@ def test_a_view_whose_steps_are_too_long_stays_where_it_is():
 
 
 def test_a_range_of_one_instance_has_the_bits_of_one_process(monkeypatch):
-    said, take = [], view_learners.ViewState.take
+    found, take = [], view_learners.ViewState.take
 
     def noted(view, advanced, labelled):
-        said.append([each.tobytes() for each in (advanced.scores, advanced.trained) if each is not None])
+        found.append([each.tobytes() for each in (advanced.scores, advanced.trained) if each is not None])
         return take(view, advanced, labelled)
 
     monkeypatch.setattr(view_learners.ViewState, "take", noted)
     # of ten members, whose mean of a single row NumPy adds in an order of its own
     both(Workers("a"), planted("regression", n=24, **ONE_TABLE)[0], 1)
-    assert said[: len(said) // 2] == said[len(said) // 2 :]
+    assert found[: len(found) // 2] == found[len(found) // 2 :]
 
 
 def test_thresholds_are_of_the_rows_that_one_process_draws(monkeypatch):

@@ -82,6 +82,24 @@ def test_a_view_that_explains_nothing_is_not_summed():
     assert_allclose(part.scores, part.scales[0] * predicted[0], rtol=0.05, atol=0.01)
 
 
+def test_the_sum_has_the_same_bits_on_threads(monkeypatch):
+    monkeypatch.setattr("hetcore.consensus.view_sum.SHARED", 1)
+    rng = np.random.default_rng(0)
+    predicted, trained = rng.normal(size=(2, 3, 400, 2))
+    covers, fold = rng.random((3, 400)) < 0.7, rng.integers(-1, 4, 400)
+    part, found = ViewSum(Outputs(False, np.array([0.2, -0.1])), 4, 3), []
+    part.scales, part.by_fold = rng.random(3), rng.random((4, 3))
+    for n_jobs in (1, 4):
+        part.combine(predicted, trained, covers, fold, n_jobs)
+        found.append((part.scores, part.trained))
+    assert_array_equal(*found)
+    # each row by the scales of its fold, and one without a label as trained
+    assert_array_equal(part.scores[fold < 0], part.trained[fold < 0])
+    for k, scales in enumerate(part.by_fold):
+        own = summed(scales, predicted, covers, np.array([0.2, -0.1]))
+        assert_array_equal(part.scores[fold == k], own[fold == k])
+
+
 def test_tables_that_each_know_a_part_are_summed():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(300, 4))

@@ -22,7 +22,7 @@ def model():
 def test_disagreement_is_half_the_mean_squared_difference_of_two_members_of_different_forests(model):
     fitted, (count, first, share) = model.model_, model.model_.members
     binned = fitted.mapper.transform(X.astype(np.float32))
-    trees = np.stack([fitted.labels.some(slice(t, t + 1)).predict(binned)[:, 0] for t in range(len(fitted.labels))])
+    trees = np.stack([fitted.labels.predict(binned, None, t, t + 1)[:, 0] for t in range(len(fitted.labels))])
     # trees of a round follow each other, and each counts its forest's share over the members
     a = [trees[k:first:count].sum(axis=0) * count / (1.0 - share) for k in range(count)]
     b = [trees[first + k :: count].sum(axis=0) * count / share for k in range(count)]

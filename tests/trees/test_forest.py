@@ -48,6 +48,25 @@ def test_a_forest_is_the_sum_of_its_trees(n_outputs):
     assert forest.predict(binned[:, :0]).shape == (0, n_outputs)
 
 
+@pytest.mark.parametrize("count", [0, 2, 5, 9])
+def test_the_first_trees_are_a_forest_of_their_own(count):
+    forest, _, binned, *_ = made_forest()
+    expected = forest.predict(binned, stop=min(count, 5))
+    first = forest.first(count)
+    assert len(first) == min(count, 5)
+    np.testing.assert_array_equal(first.predict(binned), expected)
+
+
+def test_a_forest_that_shares_trees_stays_when_the_other_grows():
+    forest, trees, binned, *_ = made_forest()
+    before, twice = forest.predict(binned), Forest(2)
+    twice.extend(forest, 2.0)
+    twice.append(trees[0])
+    forest.extend(forest.first(1))
+    np.testing.assert_array_equal(twice.predict(binned), 2.0 * before + trees[0].predict(binned))
+    np.testing.assert_array_equal(forest.predict(binned), before + trees[0].predict(binned))
+
+
 def test_an_empty_forest_predicts_zero():
     forest = Forest(3)
     np.testing.assert_array_equal(forest.predict(np.zeros((1, 4), np.uint8)), np.zeros((4, 3)))
