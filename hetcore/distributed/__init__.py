@@ -40,6 +40,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from contextlib import closing
+from numbers import Integral
 from typing import Any
 
 from hetcore.base import boost
@@ -157,7 +158,7 @@ def fit(
 
 
 def _check_sharding(model: Any, shard_rows: Any) -> None:
-    if not isinstance(shard_rows, int) or isinstance(shard_rows, bool) or shard_rows < 1:
+    if not isinstance(shard_rows, Integral) or isinstance(shard_rows, bool) or shard_rows < 1:
         rule = "a whole number of at least 1"
         raise ParameterError(f"shard_rows={shard_rows!r} must be {rule}: give one, or leave it out.")
     if not (model.as_printed or not model.join_tables and model.base_learner == "tree"):

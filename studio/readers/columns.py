@@ -304,14 +304,25 @@ class _Careful:
         if rest.null_count() == len(rest):
             return None
         column = _time(rest, self._day_first)
-        if column is None and (column := _months(rest)) is not None:
-            self._find("month", name, column.count(), "of a month each: read as its first day", rest.drop_nulls())
+        column = self._of_months(name, rest) if column is None else column
         column = self._almost_number(name, bare, rest) if column is None else column
         if column is None:
             self._near_dates(name, rest.drop_nulls())
         elif missing.any():
             self._find("missing_word", name, int(missing.sum()), "taken as missing", bare.filter(missing))
         return column
+
+    def _of_months(self, name: str, rest: pl.Series) -> pl.Series | None:
+        """Return the first days of a column of months; None where it is none, or may be of two years each."""
+        months, given = _months(rest), rest.drop_nulls()
+        if months is None:
+            return None
+        if _are_seasons(given):
+            text = "of a month, or of two years: kept as text; write months as 2010-11-01"
+            self._find("ambiguous_month", name, len(given), text, given)
+            return None
+        self._find("month", name, len(given), "of a month each: read as its first day", given)
+        return months
 
     def _near_dates(self, name: str, given: pl.Series) -> None:
         """Report a column of text that a person takes for dates or times, but whose order or zone is not certain."""
@@ -485,7 +496,7 @@ def _months(bare: pl.Series) -> pl.Series | None:
     for written, pattern in _MONTHS.items():
         if given[:1].str.contains(pattern).all() and given.str.contains(pattern).all():
             days = ("01 " + bare).str.to_date(f"%d {written}", strict=False)
-            return None if _are_seasons(given) else _complete(bare, days)
+            return _complete(bare, days)
     return None
 
 

@@ -254,7 +254,14 @@ def test_months_are_read_as_their_first_days(cells):
     assert (finding.kind, finding.count) == ("month", 2) and "its first day" in finding.message
 
 
-@pytest.mark.parametrize("cells", ["2010-11 2011-12", "2010-11 2012-13", "Model_2020 Model_2021", "4711-01 1001-03"])
+def test_what_may_be_months_or_seasons_stays_text_and_is_reported():
+    preview = preview_table("a.csv", b"id,y\na,2010-11\nb,2011-12\n")
+    (finding,) = preview.findings
+    assert preview.frame["y"].to_list() == ["2010-11", "2011-12"]
+    assert finding.kind == "ambiguous_month" and "write months as 2010-11-01" in finding.message
+
+
+@pytest.mark.parametrize("cells", ["2010-11 2012-13", "Model_2020 Model_2021", "4711-01 1001-03"])
 def test_seasons_models_and_numbers_of_parts_are_no_months(cells):
     cells = [cell.replace("_", " ") for cell in cells.split(" ")]
     preview = preview_table("a.csv", f"id,y\na,{cells[0]}\nb,{cells[1]}\n".encode())

@@ -65,6 +65,7 @@ def offer_examples(why: str, names: Sequence[str], use: Any) -> None:
 
 def headline(events: Events, before: Events) -> None:
     """Show the accuracy of each method on the target's other rows."""
+    st.caption("Accuracy on the target's other rows")
     with st.container(horizontal=True, gap="large", key="headline"):
         for label, each in events.items():
             if not each:
