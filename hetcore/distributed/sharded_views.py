@@ -188,7 +188,6 @@ class ShardedViewExecutor(DaskExecutor):
         for place, ((state, _), view) in enumerate(zip(given, views)):
             self._placed[state.number] = _Placed(numbers, place, view)
 
-
     def _dealt(self, numbers: Sequence[int]) -> Iterable[tuple[Worker, list[int]]]:
         """Deal the ranges of a table that was cut just now out in their order, and whatever else to who has least."""
         fresh, self._fresh = [number for number in numbers if number in self._fresh], []

@@ -35,6 +35,8 @@ from tests.consensus.test_consensus import TASKS, planted  # noqa: E402
 from tests.consensus.test_distributed import same  # noqa: E402
 from tests.consensus.test_distributed_counts import PRINTED, Workers, made  # noqa: E402
 
+DEFAULT = {"join_tables": False, "base_learner": "tree", "n_iterations": 3, "max_depth": 3}
+
 
 @pytest.fixture(autouse=True)
 def _small_blocks(monkeypatch):
@@ -210,17 +212,18 @@ def test_what_fits_a_worker_is_not_cut():
 
 
 @pytest.mark.slow
-def test_one_two_and_four_shards_on_a_cluster_that_loses_a_worker(tmp_path, client):
+@pytest.mark.parametrize("params", [PRINTED, DEFAULT], ids=["printed", "default"])
+def test_one_two_and_four_shards_on_a_cluster_that_loses_a_worker(params, tmp_path, client):
     data = by_path(planted("classification")[0], tmp_path, np.arange)
 
     def kill(event):
         if event.index == 1:
             os.kill(next(iter(client.run(os.getpid).values())), signal.SIGKILL)
 
-    files = [model_files.dumps(made("classification", **PRINTED).fit(data))]
+    files = [model_files.dumps(made("classification", **params).fit(data))]
     for shard_rows, callbacks in ((1000, []), (60, [kill]), (30, [])):
         client.wait_for_workers(2, PATIENCE)
-        there = made("classification", **PRINTED)
+        there = made("classification", **params)
         distributed.fit(there, data, client, callbacks, shard_rows=shard_rows)
         files.append(model_files.dumps(there))
     assert len(set(files)) == 1

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import pickle
-import signal
 from itertools import product
 from types import SimpleNamespace
 
@@ -14,23 +12,21 @@ import pytest
 import hetcore as hc
 
 pytest.importorskip("distributed", reason="Dask is not installed: pip install -r requirements-dask.txt")
-from hetcore import binning, distributed, model_files  # noqa: E402 - after the skip
+from hetcore import binning, distributed  # noqa: E402 - after the skip
 from hetcore.base import boost  # noqa: E402
 from hetcore.consensus import view_learners, views  # noqa: E402
 from hetcore.distributed import worker_pool  # noqa: E402
 from hetcore.distributed.sharded_views import ShardedViewExecutor  # noqa: E402
 from hetcore.distributed.view_shards import TableShard  # noqa: E402
 from hetcore.errors import ParameterError  # noqa: E402
-from tests.clusters import PATIENCE  # noqa: E402
 from tests.consensus.test_consensus import planted  # noqa: E402
 from tests.consensus.test_distributed import same  # noqa: E402
 from tests.consensus.test_distributed_counts import FirstAnswersThenGoes, Workers, made  # noqa: E402
 from tests.consensus.test_distributed_paths import Reading  # noqa: E402
-from tests.consensus.test_row_shards import by_path  # noqa: E402
+from tests.consensus.test_row_shards import DEFAULT, by_path  # noqa: E402
 from tests.consensus.test_unlinked import curved  # noqa: E402
 
 TASKS = {"numbers": ("regression", 3), "two classes": ("classification", 2), "three classes": ("classification", 3)}
-APART = {"join_tables": False, "base_learner": "tree", "n_iterations": 3, "max_depth": 3}
 ONE_TABLE = {"n_sources": 1, "n_noise_sources": 0, "n_graphs": 1}
 
 
@@ -56,7 +52,7 @@ def fit_sharded(workers, there, data, shard_rows):
 
 def both(workers, data, shard_rows, task="regression", **params):
     """Return a fit here, and one with records dealt out."""
-    here, there = (made(task, **APART | params) for _ in range(2))
+    here, there = (made(task, **DEFAULT | params) for _ in range(2))
     return here.fit(data), fit_sharded(workers, there, data, shard_rows)
 
 
@@ -170,7 +166,7 @@ def test_views_go_on_for_new_instances_without_a_link():
 @pytest.mark.parametrize("order", [np.arange, np.random.default_rng(0).permutation], ids=["in order", "mixed"])
 def test_tables_by_path(tmp_path, order, monkeypatch):
     data = by_path(planted("regression")[0], tmp_path, order)
-    here, there = (made(**APART) for _ in range(2))
+    here, there = (made(**DEFAULT) for _ in range(2))
     workers = Reading(monkeypatch)
     workers.names = "abc"
     fit_sharded(workers, there, data, 34)
@@ -244,7 +240,7 @@ def test_histograms_travel_and_of_rows_their_scores_alone(task, monkeypatch):
         return found
 
     monkeypatch.setattr(ShardedViewExecutor, "advance", noted)
-    there = fit_sharded(workers, made(name, **APART | {"lambda0": 0.0, "max_depth": 1}), data, n // 2)
+    there = fit_sharded(workers, made(name, **DEFAULT | {"lambda0": 0.0, "max_depth": 1}), data, n // 2)
     k, of_classes = (n_classes if n_classes > 2 else 1), name == "classification"
     k, trees, words = (k, 2, 2 * k) if of_classes and k > 1 else (1, 5, 1 + of_classes)
     width, expected = words if words <= 2 else 8, 0
@@ -264,7 +260,7 @@ def test_histograms_travel_and_of_rows_their_scores_alone(task, monkeypatch):
 def test_a_wrong_number_of_rows_is_refused(shard_rows, printed):
     client = SimpleNamespace(asynchronous=False, status="running")
     with pytest.raises(ParameterError, match=rf"shard_rows={shard_rows!r} must be a whole number of at least 1: "):
-        distributed.fit(made(printed=printed, **APART), planted("regression")[0], client, shard_rows=shard_rows)
+        distributed.fit(made(printed=printed, **DEFAULT), planted("regression")[0], client, shard_rows=shard_rows)
 
 
 @pytest.mark.parametrize("changes", [{"join_tables": True}, {"base_learner": "both"}, {"base_learner": "kernel"}])
@@ -272,7 +268,7 @@ def test_views_that_need_whole_tables_are_refused(changes):
     client = SimpleNamespace(asynchronous=False, status="running")
     words = r'^shard_rows=10 is for models with join_tables=False and base_learner="tree", or as_printed=True: set '
     with pytest.raises(ParameterError, match=words):
-        distributed.fit(made(**APART | changes), planted("regression")[0], client, shard_rows=10)
+        distributed.fit(made(**DEFAULT | changes), planted("regression")[0], client, shard_rows=10)
 
 
 def test_a_table_whose_trees_see_components_is_refused():
@@ -280,21 +276,4 @@ def test_a_table_whose_trees_see_components_is_refused():
     wide = hc.Source(np.arange(20), rng.normal(size=(20, 301)))
     data = hc.HetData({"wide": wide}, {}, (np.arange(20), np.arange(20.0)))
     with pytest.raises(ParameterError, match=r"^Table 'wide' has more than 300 columns.*: leave out shard_rows\.$"):
-        fit_sharded(Workers("a"), made(**APART), data, 10)
-
-
-@pytest.mark.slow
-def test_one_two_and_four_shards_on_a_cluster_that_loses_a_worker(tmp_path, client):
-    data = by_path(planted("classification")[0], tmp_path, np.arange)
-
-    def kill(event):
-        if event.index == 1:
-            os.kill(next(iter(client.run(os.getpid).values())), signal.SIGKILL)
-
-    files = [model_files.dumps(made("classification", **APART).fit(data))]
-    for shard_rows, callbacks in ((1000, []), (60, [kill]), (30, [])):
-        client.wait_for_workers(2, PATIENCE)
-        there = made("classification", **APART)
-        distributed.fit(there, data, client, callbacks, shard_rows=shard_rows)
-        files.append(model_files.dumps(there))
-    assert len(set(files)) == 1
+        fit_sharded(Workers("a"), made(**DEFAULT), data, 10)

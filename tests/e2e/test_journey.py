@@ -118,6 +118,9 @@ def timed(page: Page, url: str, report: Callable[..., None]) -> None:
     trained(page)
     report("Train to the first point of the curve, warm", *(again(page) for _ in range(CLICKS)))
     report("λ0 moved, to the final curve", *(slide(page, "λ0") for _ in range(CLICKS)))
+    report("share of labels moved, to the final curve", *(slide(page, "Labels known") for _ in range(CLICKS)))
+    report("noise moved, to the final curve", *(slide(page, "Noise, in standard") for _ in range(CLICKS)))
+    report("a source left out, to the final curve", *(leave_out(page, name) for name in ("fac", "zer", "fou")))
     take_lambda1(page)
     report("λ1 moved, to the final curve", *(slide(page, "λ1") for _ in range(CLICKS)))
 
@@ -147,11 +150,25 @@ def slide(page: Page, label: str) -> float:
     """Move a slider, which trains again; return the seconds to the end of the curve."""
     page.evaluate(RESTED)
     before = run_of(page)
-    moved = move(page, label, 1)
+    seconds = answered(page, before, move(page, label, 1))
+    if label.startswith("λ"):
+        expect(page.locator(".st-key-change")).to_contain_text(label)
+    return seconds
+
+
+def leave_out(page: Page, name: str) -> float:
+    """Leave a source out, which trains again; return the seconds to the end of the curve."""
+    page.evaluate(RESTED)
+    before = run_of(page)
+    page.get_by_test_id("stMultiSelect").filter(has_text="Sources in use").get_by_label(f"Remove {name}").click()
+    return answered(page, before, time.monotonic())
+
+
+def answered(page: Page, before: str, changed: float) -> float:
+    """Return the seconds from a change to the end of the curve; wait until all of the page is there."""
     page.wait_for_function(FINAL, arg=before, timeout=TRAINING, polling=20)
-    seconds = time.monotonic() - moved
+    seconds = time.monotonic() - changed
     retrained(page, before)
-    expect(page.locator(".st-key-change")).to_contain_text(label)
     return seconds
 
 
