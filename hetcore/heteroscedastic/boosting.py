@@ -74,8 +74,8 @@ class Rounds:
         self.train, self.held_out, self.link, self.params, self.mapper = train, held_out, link, params, mapper
         self.rng = np.random.default_rng(params["random_state"])
         n = train.weights.size
-        # two rows a fold at least
-        self.n_members = max(1, min(params["folds"], n // 2))
+        # two rows a fold at least; of two or three rows too each needs a member that has not seen it
+        self.n_members = min(params["folds"], max(n // 2, min(n, 2)))
         # rows that count alike need no multiplication by their weights, and give the bits of plain boosting
         self.even = bool((train.weights == 1.0).all())
         self.printed = params["as_printed"]

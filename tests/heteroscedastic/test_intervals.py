@@ -81,3 +81,11 @@ def test_intervals_know_what_the_trees_of_members_that_start_from_a_line_vary():
         held.append(((low <= y[300:]) & (y[300:] <= high)).mean())
     assert model.model_.line.share > 0.9
     assert abs(np.mean(held) - 0.9) < 0.015
+
+
+@pytest.mark.parametrize("n", [2, 3])
+def test_of_two_or_three_rows_the_deviation_is_not_that_of_rows_that_were_learned(n):
+    """It was a hundred-thousandth of the labels' own, for a single member had seen all rows."""
+    X, y = np.arange(n)[:, None], np.array([0.0, 3.0, 1.0])[:n]
+    mean, deviation = hc.HGBMRegressor(random_state=0).fit(X, y).predict(X, return_std=True)
+    assert (np.abs(mean - y.mean()) < 1.0).all() and (deviation > 0.3 * y.std()).all()
