@@ -147,6 +147,8 @@ class Factorization(RegressorScore, Estimator):
     def _divided(self, entries: Entries) -> tuple[Entries, Entries]:
         """Return the entries to train on and the validation part."""
         n_validation = 0 if self._chooses(len(entries)) else int(self.validation_fraction * len(entries))
+        # a single entry tells neither when to end nor how far entries stray
+        n_validation *= n_validation > 1 or self.as_printed
         order = np.random.default_rng(self.random_state).permutation(len(entries))
         # sorted: which entries are left out is drawn, their order stays
         return entries.take(np.sort(order[n_validation:])), entries.take(np.sort(order[:n_validation]))
@@ -165,10 +167,16 @@ class Factorization(RegressorScore, Estimator):
             tables = state.even(tables)
         # no validation part: the last epoch is the one
         if tables is None:
-            error, self.best_iteration_, tables = state.metric["train"], state.n_rounds, state.tables()
+            error, self.best_iteration_, tables = self._error_without_validation(state), state.n_rounds, state.tables()
         self.tables_ = _calibrated(tables, state, error)
         self.range_ = (float(state.train.values.min()), float(state.train.values.max()))
         self._keep_means(state.train)
+
+    def _error_without_validation(self, state: FactorState) -> float:
+        """Return how far entries stray where none is left out: of few as the values, for the model knows them by heart."""
+        values = state.train.values
+        few = self.validation_fraction > 0 and not self.as_printed
+        return float(values.std(ddof=1)) if few and len(values) > 1 else state.metric["train"]
 
     def _keep_means(self, train: Entries) -> None:
         """Keep the mean deviation of each code's training entries; a code without has the mean of all."""
@@ -192,7 +200,8 @@ class Factorization(RegressorScore, Estimator):
         y : (n,) float64
         std : (n,) float64
             Only with `return_std`: the standard deviation of the entry's noise, in the unit of y. With
-            `validation_fraction=0` no entry is left out to tell it, and that of the training ones comes out too small.
+            `validation_fraction=0` no entry is left out to tell it, and that of the training ones comes out too small;
+            nor is one where the part would have fewer than two: without deviations it is then that of the values.
 
         Warns
         -----

@@ -429,3 +429,14 @@ def test_values_that_are_all_the_same_can_be_cross_validated():
     X, *_ = low_rank()
     for cls in MATRIX:
         np.testing.assert_allclose(cls().fit(X, np.full(1200, 4.0)).predict(X), 4.0, atol=1e-5)
+
+
+@pytest.mark.parametrize("method", [*MATRIX, *TENSOR])
+@pytest.mark.parametrize("n", [3, 8, 12])
+def test_the_deviation_of_few_entries_is_not_that_of_entries_learned_by_heart_or_of_one_alone(method, n):
+    """It was a thousandth of the values' own below ten entries, and the error of the one left out below twenty."""
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        X, y = rng.integers(0, 5, (n, 3 if method in TENSOR else 2)), rng.standard_normal(n)
+        deviation = method(n_iterations=50).fit(X, y).predict(X, return_std=True)[1]
+        assert (deviation > 0.25 * y.std()).all()
