@@ -173,7 +173,7 @@ class Factorization(RegressorScore, Estimator):
         self._keep_means(state.train)
 
     def _error_without_validation(self, state: FactorState) -> float:
-        """Return how far entries stray where none is left out: of few as the values, for the model knows them by heart."""
+        """Return how far entries stray where none is left out: of few as the values, for the model knows them."""
         values = state.train.values
         few = self.validation_fraction > 0 and not self.as_printed
         return float(values.std(ddof=1)) if few and len(values) > 1 else state.metric["train"]

@@ -129,9 +129,9 @@ class TwoLearners:
 
     @property
     def few(self) -> bool:
-        """Whether so few rows are left out that all choose the steps, and bound them."""
+        """Whether so few rows are left out, of four none, that all choose the steps, and bound them."""
         left_out = len(self.known) - int(np.ceil(self.params["subsample"] * len(self.known)))
-        return 0 < left_out < FEW_ROWS
+        return self.params["subsample"] < 1 and left_out < FEW_ROWS
 
     def _fit(self, name: str, rows: NDArray, target: NDArray, exact: Exact | None) -> tuple[Any, NDArray]:
         """Fit a source's learner to those of the rows that the source has; return it and its move (n, K).

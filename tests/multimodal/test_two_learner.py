@@ -207,3 +207,12 @@ def test_few_labels_that_learners_tell_apart_do_not_run_away(order, labels):
     wrong = 1.0 - model.fit(data).predict_proba(data)[np.arange(300), (y == "b").astype(int)]
     assert model.history_["loss:train"].max() <= 1.0 + 1e-9
     assert (wrong[labels:] > 0.5).mean() < 0.25 and np.log1p(-wrong[labels:]).mean() > -1.0
+
+
+def test_four_labels_of_which_no_row_is_left_out_do_not_run_away_either():
+    """Four fifths of four rows are all of them, and scores went to 10,000."""
+    x, ids = np.random.default_rng(1).normal(size=(20, 2)), [f"i{k}" for k in range(20)]
+    parts = {name: pl.DataFrame({"id": ids, "p": x[:, k]}) for k, name in enumerate(("one", "two"))}
+    data = hc.HetData(parts, target=(ids[:4], ["a", "b", "b", "b"]))
+    model = hc.TwoWeakLearnerClassifier(n_iterations=60).fit(data)
+    assert np.abs(model.decision_function(data)).max() < 20.0
