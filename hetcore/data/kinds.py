@@ -42,10 +42,10 @@ NOTHING_KNOWN = {sign * (10**digits - 1) for digits in range(1, 7) for sign in (
 """Numbers that programs write where there is none: -9, 99, -999 and so on."""
 DRESSED = (
     "^[(]?[+\\-\u2212]?[$\u20ac\u00a3\u00a5]?\\s*[+\\-\u2212]?"
-    "(\\d+([.,]\\d+)?|\\d{1,3}([.,'\u2019_ \u00a0\u202f]\\d{3})+([.,]\\d+)?)"
+    "(\\d+([.,]\\d+)?|\\d{1,3}([.,'\u2019_ \u00a0\u202f]\\d{3})+([.,]\\d+)?|\\d[\\d.,]*[.,]\\d+[\\-\u2212])"
     "\\s*[%\u2030$\u20ac\u00a3\u00a5]?[)]?$"
 )
-"""A number with a sign, a currency, a percent, brackets or thousands apart, for a person; not for a computer."""
+"""A number with a sign, behind it too, a currency, a percent, brackets or thousands apart; not for a computer."""
 
 
 def guess_kinds(frame: pl.DataFrame, categories: Collection[str] = ()) -> tuple[dict[str, tuple[str, str]], list[str]]:

@@ -119,6 +119,13 @@ def test_numbers_with_a_unit_are_reported(values):
     assert report_of(values).count("nearly_numbers") == N
 
 
+def test_numbers_with_the_minus_behind_them_are_reported_and_marks_are_not():
+    """As accounting systems write them; a column of nothing else had no finding at all."""
+    values = [f"1.{k:03},50-" if k % 2 else f"{k}.25-" for k in range(N)]
+    assert report_of(values).count("nearly_numbers") == N
+    assert not report_of([f"{k % 4}{'-' if k % 3 else '+'}" for k in range(N)]).of("nearly_numbers")
+
+
 CODES = [
     [f"{k % 3 + 1}{'ABCDEF'[k % 6]}" for k in range(N)], [f"{k + 1}{'a' if k % 2 else 'b'}" for k in range(N)],
     ["1st", "2nd", "3rd", "4th"] * 3, [f"{k} {['High', 'Main', 'Park'][k % 3]} Road" for k in range(N)],
