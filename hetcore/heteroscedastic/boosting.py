@@ -288,10 +288,14 @@ class Rounds:
 
         It is the variance of one around what all have in common. Zeros where there is one label forest from a constant.
         """
+        return 0.5 * self.difference() ** 2
+
+    def difference(self) -> NDArray[np.float64]:
+        """Return the difference (n,) of the members, one of each label forest, that have not seen a row, else zeros."""
         if len(self.plain) == 1 or not self._numbers:
             return np.zeros(self.train.weights.size)
         first, second = (ensemble.out_of_fold()[:, 0] for ensemble in self.plain)
-        return 0.5 * (first - second) ** 2
+        return first - second
 
     def members_variance(self) -> NDArray[np.float64]:
         """Return what the mean of all members lacks of the variance (n,) of those that have not seen a row.

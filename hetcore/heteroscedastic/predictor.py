@@ -20,12 +20,13 @@ from hetcore.parameters import Domain, Interval
 from hetcore.schema import Stored, array, part, value
 from hetcore.trees import BinMapper
 
-__all__ = ["Calibration", "DeviationModel", "calibrate", "fitted_model", "kept_share", "spread_scores"]
+__all__ = ["Calibration", "DeviationModel", "calibrate", "chance_share", "fitted_model", "kept_share", "spread_scores"]
 
 SLOPE_PRIOR = 8.0  # rows that speak for leaving the spread of ln variance as it is
 MOST_SCORES = 1000  # of |z| that are kept for intervals
 TRIMMED = 0.95  # of the rows, those of least |z|, say what share of the squares is the members' own
 LEAST_SHARE = 0.25  # of a left-out row's square that the mean of the members keeps
+BY_CHANCE, AS_ERRORS = 0.25, 0.5  # squared correlation of the forests' difference with the errors: all chance, none
 NEWTON_STEPS = 50
 
 
@@ -107,6 +108,28 @@ def kept_share(squares: NDArray, variance: NDArray, weights: NDArray) -> float:
     if total <= 0:
         return 1.0
     return float(np.clip(1.0 - (weights * variance)[moderate].sum() / total, LEAST_SHARE, 1.0))
+
+
+def chance_share(errors: NDArray, difference: NDArray, weights: NDArray) -> float:
+    """Return how much of the label forests' difference is by the chance of folds, in [0, 1].
+
+    Members that differ by chance differ apart from what they err together. Where one forest is further behind than the
+    other, as of labels without noise, they differ as they err, and of such errors the mean of all takes nothing away.
+
+    Parameters
+    ----------
+    errors : (n,) float64
+        z of left-out rows.
+    difference : (n,) float64
+        Of two members that have not seen the row, in the unit of z.
+    weights : (n,) float64
+    """
+    moderate = np.abs(errors) <= np.quantile(np.abs(errors), TRIMMED)
+    z, apart, weights = errors[moderate], difference[moderate], weights[moderate]
+    sizes = float(weights @ z**2) * float(weights @ apart**2)
+    if sizes <= 0:
+        return 1.0
+    return float(np.clip((AS_ERRORS - float(weights @ (z * apart)) ** 2 / sizes) / (AS_ERRORS - BY_CHANCE), 0.0, 1.0))
 
 
 PAIR = Domain(lambda v: len(v) == 2 and finite(v[0]) and finite(v[1]) and v[1] > 0, "a mean and a deviation above 0")
@@ -243,7 +266,9 @@ def _calibrated(state: Rounds, kept: Scores, scale: float) -> _Spread:
     calibration = calibrate(q, squares, weights)
     variance, apart = np.exp(calibration(q)), state.disagreement()
     # by the deviation scores alone: a pair that disagrees has a large sigma by that, and would seem to err the less
-    share = kept_share(squares / variance, state.members_variance() / variance, weights)
+    sigma, errors = np.sqrt(variance), state.train.base.y - kept.f[:, 0]
+    chance = chance_share(errors / sigma, state.difference() / sigma, weights)
+    share = kept_share(squares / variance, chance * state.members_variance() / variance, weights)
     members = Members()
     if len(state.plain) == 2 and 0 < state.share < 1:
         members = Members(state.n_members, state.n_members * state.plain[0].best, state.share)

@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 import hetcore as hc
-from hetcore.heteroscedastic.predictor import LEAST_SHARE, kept_share, spread_scores
+from hetcore.heteroscedastic.predictor import LEAST_SHARE, chance_share, kept_share, spread_scores
 
 
 def test_the_members_own_errors_are_taken_off_the_squares_and_a_row_far_out_decides_nothing():
@@ -89,3 +89,25 @@ def test_of_two_or_three_rows_the_deviation_is_not_that_of_rows_that_were_learne
     X, y = np.arange(n)[:, None], np.array([0.0, 3.0, 1.0])[:n]
     mean, deviation = hc.HGBMRegressor(random_state=0).fit(X, y).predict(X, return_std=True)
     assert (np.abs(mean - y.mean()) < 1.0).all() and (deviation > 0.3 * y.std()).all()
+
+
+def test_forests_that_differ_as_they_err_differ_by_no_chance():
+    rng = np.random.default_rng(0)
+    common, first, second = rng.standard_normal((3, 20_000))
+    weights = rng.uniform(0.5, 1.5, common.size)
+    assert chance_share(common + 0.25 * (first + second), first - second, weights) == 1.0
+    # the second forest is twice as far behind as the first
+    assert chance_share(1.5 * common + 0.1 * first, common, weights) == 0.0
+    assert 0.0 < chance_share(common, common + 1.3 * first, weights) < 1.0
+    assert chance_share(np.zeros(3), np.zeros(3), np.ones(3)) == 1.0
+
+
+@pytest.mark.parametrize("rule", ["step", "sign", "power"])
+def test_intervals_of_a_rule_without_noise_hold_what_the_model_lags_behind(rule, n=2_000):
+    """What a forest lags behind the other counted as chance, of which all together are rid: they held .02, .07, .33."""
+    X = np.random.default_rng(1).normal(size=(n + 2_000, 3))
+    rules = {"step": 5.0 * (X[:, 0] > 0), "sign": 5.0 * np.sign(X[:, 0] * X[:, 1]), "power": np.exp(2 * X[:, 0])}
+    y = rules[rule]
+    model = hc.HGBMRegressor(random_state=0, start="constant").fit(X[:n], y[:n])
+    low, high = model.predict_interval(X[n:], 0.9)
+    assert ((low <= y[n:]) & (y[n:] <= high)).mean() > 0.85
