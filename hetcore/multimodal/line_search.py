@@ -20,13 +20,14 @@ from scipy.stats import norm
 
 from hetcore.multimodal.risk import exponents
 
-__all__ = ["STEPS", "RiskAlongStep", "bayes_step", "bounded", "fixed_step", "grid_step", "newton_step"]
+__all__ = ["STEPS", "RiskAlongStep", "bayes_step", "bounded", "fixed_step", "grid_step", "held_back", "newton_step"]
 
 FIXED = 0.1
 GRID = 9
 N_RANDOM, N_GUIDED, N_CANDIDATES = 10, 20, 512
 MOST_ROUNDS, TOLERANCE = 30, 1e-10
 RIDGE = 1e-9
+MOST_FALL, MOST_RISE = 30.0, 1.0  # of the exponents on average, and of the logarithm of the risk, in one round
 
 
 class RiskAlongStep:
@@ -79,11 +80,23 @@ def bounded(line: RiskAlongStep, steps: NDArray[np.float64]) -> NDArray[np.float
     return steps
 
 
+def held_back(known: RiskAlongStep, steps: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return steps (p,), halved until the known rows' risk does not grow, nor their exponents fall by more than 30.
+
+    Rows that are left out and told apart but for one, which no learner moves, ask for steps of any length: what they
+    say nothing of, the leaf of a tree where none of them is, would be moved by thousands.
+    """
+    start = known.value(np.zeros_like(steps))
+    while float((steps @ known.slopes).mean()) < -MOST_FALL or known.value(steps) > start + MOST_RISE:
+        steps = 0.5 * steps
+    return steps
+
+
 def newton_step(line: RiskAlongStep, rng: np.random.Generator, highest: float = 1.0) -> NDArray[np.float64]:
     """Return the steps (p,) of least risk, by damped Newton from zero.
 
-    A learner that separates all rows has its minimum at infinity: every Newton step then lowers each exponent by about
-    one, so the 30 steps bound the result.
+    A learner that separates all rows has its minimum at infinity: every Newton step then lowers the largest exponents
+    by about one; `held_back` bounds what becomes of the others.
     """
     steps = np.zeros(len(line.slopes))
     value, gradient, hessian = line.model(steps)
