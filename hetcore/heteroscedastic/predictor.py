@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import norm
+from scipy.stats import t as student_t
 
 from hetcore.checks import finite
 from hetcore.forest import Forest
@@ -210,10 +211,16 @@ class DeviationModel(Stored):
         return self.mean(scores), self.unit[1] * np.sqrt(variance)
 
     def width(self, coverage: float) -> float:
-        """Return how many standard deviations hold a share of the left-out rows, or of a normal distribution."""
-        if not self.scores.size:
-            return float(norm.ppf(0.5 + 0.5 * coverage))
-        return float(np.quantile(self.scores, min(1.0, coverage * (1.0 + 1.0 / self.scores.size))))
+        """Return how many standard deviations hold a share of the left-out rows, or of a normal distribution.
+
+        Of a share that is more than so few rows can tell, as many as Student's t has, or the farthest of them.
+        """
+        size, tail = self.scores.size, 0.5 + 0.5 * coverage
+        if not size:
+            return float(norm.ppf(tail))
+        if (wanted := coverage * (1.0 + 1.0 / size)) > 1.0:
+            return float(max(self.scores[-1], student_t.ppf(tail, max(size - 1, 1))))
+        return float(np.quantile(self.scores, wanted))
 
 
 def fitted_model(state: Rounds, unit: tuple[float, float], calibrated: bool) -> DeviationModel:

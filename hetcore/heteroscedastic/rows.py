@@ -87,7 +87,7 @@ class IntervalMixin:
         """Return the ends of an interval that holds the label of a row with probability `coverage`.
 
         The mean, plus or minus as many standard deviations as hold that share of a normal distribution, or of rows that
-        were left out where the model has any.
+        were left out where the model has any; of Student's t where these are too few to tell, as 20 are for 0.99.
 
         Parameters
         ----------

@@ -111,3 +111,16 @@ def test_intervals_of_a_rule_without_noise_hold_what_the_model_lags_behind(rule,
     model = hc.HGBMRegressor(random_state=0, start="constant").fit(X[:n], y[:n])
     low, high = model.predict_interval(X[n:], 0.9)
     assert ((low <= y[n:]) & (y[n:] <= high)).mean() > 0.85
+
+
+@pytest.mark.parametrize(("n", "coverage", "before"), [(4, 0.9, 0.72), (8, 0.95, 0.84), (20, 0.99, 0.93)])
+def test_intervals_of_a_share_that_so_few_rows_cannot_tell_are_of_students_t(n, coverage, before):
+    """No interval was wider than the farthest left-out row, and so they held but `before`."""
+    held = []
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        X = rng.normal(size=(n + 500, 3))
+        y = X[:, 0] + rng.normal(size=n + 500)
+        low, high = hc.HGBMRegressor(random_state=0).fit(X[:n], y[:n]).predict_interval(X[n:], coverage)
+        held.append(((low <= y[n:]) & (y[n:] <= high)).mean())
+    assert np.mean(held) > 0.5 * (coverage + before)
