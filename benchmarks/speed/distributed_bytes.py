@@ -24,7 +24,7 @@ from distributed import Client, LocalCluster
 import hetcore as hc
 from datasets.planted.generator import make_heterogeneous
 from hetcore import distributed, model_files
-from hetcore.consensus.partial_sums import spans_of
+from hetcore.consensus.printed.partial_sums import spans_of
 
 ROUNDS = 8
 SIZES, WORKERS = (5_000, 20_000), (1, 2, 4)

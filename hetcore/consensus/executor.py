@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hetcore.consensus.partial_sums import PartialSums
+from hetcore.consensus.printed.partial_sums import PartialSums
 from hetcore.consensus.recall import MEMORY, Recalled
 from hetcore.kernels.threads import run_each
 
@@ -74,7 +74,7 @@ class Executor(ABC):
 
     @abstractmethod
     def weighted_sum(self, tables: Sequence[SourceState], weights: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return sum_i w_i f_i (n, K), w (p, K), added up as `hetcore.consensus.partial_sums` says."""
+        """Return sum_i w_i f_i (n, K), w (p, K), added up as `hetcore.consensus.printed.partial_sums` says."""
 
     @abstractmethod
     def alone(self, tables: Sequence[SourceState], consensus: NDArray[np.float64]) -> list[Alone]:

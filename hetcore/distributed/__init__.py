@@ -23,7 +23,7 @@ travel (`hetcore.distributed.sharded_executor`, `hetcore.distributed.sharded_vie
 | back, a round | of each subtree of the sum that it has, 8 n K bytes; trees | the scores of views that got better |
 
 As printed each source's f_i stays with its worker, which takes the gradient, grows the tree, searches the step and adds
-up the subtrees of sum_i w_i f_i that it has (`hetcore.consensus.partial_sums`).
+up the subtrees of sum_i w_i f_i that it has (`hetcore.consensus.printed.partial_sums`).
 
 `MatrixFactorization` and `HMF` are fitted by blocks of users and items (`hetcore.distributed.factor_strips`), in an
 order of the entries that is not that of `model.fit`, and is the same on any number of workers.

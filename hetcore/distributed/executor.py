@@ -7,8 +7,8 @@
 
 What a learner returns follows from its arguments and its own steps before, so the answer has the same bits whichever
 worker gives it. A view's rounds are kept here and repeated where it is loaded again; a table's learner is made again
-from its trees, which are the model's. Sums over tables have one order (`hetcore.consensus.partial_sums`): a worker
-adds up the subtrees that it has, and tables go to workers in their order, so that these are large.
+from its trees, which are the model's. Sums over tables have one order (`hetcore.consensus.printed.partial_sums`): a
+worker adds up the subtrees that it has, and tables go to workers in their order, so that these are large.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hetcore.consensus.executor import Executor, SourceState
-from hetcore.consensus.partial_sums import PartialSums, Span, spans_of
+from hetcore.consensus.printed.partial_sums import PartialSums, Span, spans_of
 from hetcore.consensus.printed.source_learners import Alone, Cached, Kept, Stepped, TableLearner
 from hetcore.consensus.table_columns import TableEncoding
 from hetcore.consensus.table_views import TableFitter

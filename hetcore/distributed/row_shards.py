@@ -13,7 +13,7 @@ A shard has the records of a range of instances, their bins, their f_i and their
 | graphs, if there are some | E~_i | f_i |
 
 Each sum over records is of blocks of instances, of which a shard has whole ones, so that it has the bits that it has in
-one process (`hetcore.consensus.partial_sums`). `advance` is the same box as `TableLearner.step`.
+one process (`hetcore.consensus.printed.partial_sums`). `advance` is the same box as `TableLearner.step`.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from hetcore.consensus.partial_sums import tree_sum
 from hetcore.consensus.printed.line_search import Along, search
+from hetcore.consensus.printed.partial_sums import tree_sum
 from hetcore.consensus.printed.source_learners import (
     SMALLEST,
     Cached,

@@ -3,7 +3,7 @@
     1  the instances are cut into ranges of whole blocks; a worker has the records of all tables in its ranges
     2  of each table: thresholds from the sample of records that one process takes, sent by whoever has them
     3  a step asks all tables' shards at once, question after question (`hetcore.distributed.row_shards`)
-    4  E of a range is added up where all its tables are, in the tree of `hetcore.consensus.partial_sums`
+    4  E of a range is added up where all its tables are, in the tree of `hetcore.consensus.printed.partial_sums`
 
 So of E each worker gets and sends its ranges alone. A worker that is lost costs time: what it had is loaded by others,
 which repeat the questions of the step in progress.

@@ -14,7 +14,7 @@ import polars as pl
 from numpy.typing import NDArray
 from threadpoolctl import ThreadpoolController
 
-from hetcore.consensus.partial_sums import PartialSums, Span
+from hetcore.consensus.printed.partial_sums import PartialSums, Span
 from hetcore.consensus.table_views import TableView
 
 __all__ = ["LearnerSource", "Step", "WorkerActor", "held_by", "size_of", "versions"]

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
-from hetcore.consensus.partial_sums import PartialSums, spans_of
+from hetcore.consensus.printed.partial_sums import PartialSums, spans_of
 
 
 def tree(parts):

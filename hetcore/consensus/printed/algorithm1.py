@@ -60,8 +60,8 @@ from hetcore.binning import BinMapper
 from hetcore.consensus.executor import Executor, LocalExecutor, SourceState
 from hetcore.consensus.neighbor_columns import FAINTEST
 from hetcore.consensus.outputs import widened
-from hetcore.consensus.partial_sums import BLOCK
 from hetcore.consensus.predictor import Memory, in_no_table, neighbour_averages
+from hetcore.consensus.printed.partial_sums import BLOCK
 from hetcore.consensus.printed.source_learners import (
     PrintedTask,
     TableContent,

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from hetcore.consensus.partial_sums import tree_sum
+from hetcore.consensus.printed.partial_sums import tree_sum
 from hetcore.losses import HalfSquared, Logistic
 
 __all__ = ["Along", "Asked", "line_search", "search"]

@@ -8,9 +8,9 @@
 
 What is asked with a step is E, the weights and who is left out; what comes back is trees and sums, of a size that does
 not grow with the records. Sums over records are of blocks of instances, added up in a tree of one shape
-(`hetcore.consensus.partial_sums`), so that records may lie in several places (`hetcore.distributed.row_shards`).
-Encoding and binning depend on the table alone, so they are made once for each `Source`
-object and serve every fit, class and what-if run that shares it.
+(`hetcore.consensus.printed.partial_sums`), so that records may lie in several places
+(`hetcore.distributed.row_shards`). Encoding and binning depend on the table alone, so they are made once for each
+`Source` object and serve every fit, class and what-if run that shares it.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from numpy.typing import NDArray
 from hetcore.binning import BinMapper
 from hetcore.consensus.neighbor_columns import mean_over_graphs
 from hetcore.consensus.outputs import widened
-from hetcore.consensus.partial_sums import blocks_of, tree_sum
 from hetcore.consensus.printed.line_search import line_search
+from hetcore.consensus.printed.partial_sums import blocks_of, tree_sum
 from hetcore.data import Source
 from hetcore.data.encoding import SourceEncoder
 from hetcore.forest import Forest
