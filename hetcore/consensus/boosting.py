@@ -32,15 +32,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hetcore.consensus.ard_kernel import ArdKernelLearner
 from hetcore.consensus.executor import Executor, LocalExecutor, SourceState
 from hetcore.consensus.neighbor_columns import KnownLabels, dealt_folds, folds_for
 from hetcore.consensus.outputs import stretch_of
 from hetcore.consensus.recall import key_of
 from hetcore.consensus.smooth_learner import SmoothLearner
-from hetcore.consensus.table_views import DataView, TableFitter, check_room
+from hetcore.consensus.table_views import ARD, DataView, TableFitter, check_room
 from hetcore.consensus.view_consensus import ViewConsensus, choose_lambda1
 from hetcore.consensus.view_learners import BoostRule, TreeLearner, ViewContent, ViewState
-from hetcore.consensus.views import TREES, ViewColumns, enough_lack, fitted_views, views_apart
+from hetcore.consensus.views import SMOOTH, TREES, ViewColumns, enough_lack, fitted_views, views_apart
 from hetcore.numerics import standard_error
 from hetcore.targets import Problem
 from hetcore.trees import TreeParams
@@ -58,7 +59,7 @@ WINDOW, LITTLE = 5, 0.003  # a fit ends when the consensus' loss falls by less t
 LITTLE_UNLINKED = 0.006  # the same of a view that goes on for new instances without a link
 PULLED = 300  # unlabelled rows that are pulled at least; otherwise half as many as are labelled
 FEW_GRAPHS = 0.2  # weight of views that see graphs, below which the others serve an instance without a link as they are
-LEARNERS = {"both": (*TREES, "kernel", "linear"), "kernel": ("kernel", "linear"), "tree": TREES}
+LEARNERS = {"both": (*TREES, *SMOOTH, ARD), "kernel": (*SMOOTH, ARD), "tree": TREES}
 
 
 class ViewBoosting(ViewConsensus):
@@ -130,7 +131,7 @@ class ViewBoosting(ViewConsensus):
     def _chosen_lambda0(self, made: list[tuple[DataView, int]]) -> float:
         """Return the lambda0 with the lowest out-of-fold loss of the tables' smooth learners after a few rounds."""
         # smooth learners alone: trees would take most of the time of the fit itself, three times over
-        smooth = [each for each in made if not each[0].view.graphs and each[0].view.learner not in TREES]
+        smooth = [each for each in made if not each[0].view.graphs and each[0].view.learner in SMOOTH]
         # nothing to pull, or nobody to try it on
         if self.problem.labelled.all() or not smooth:
             return 0.0
@@ -234,6 +235,7 @@ class ViewBoosting(ViewConsensus):
             # a fit whose columns alone are those of others has rounds of its own, and nothing to be recalled
             content = content._replace(key="" if self.alike else key, columns_key=made.key)
         kind = TreeLearner if made.view.learner in TREES else SmoothLearner
+        kind = ArdKernelLearner if made.view.learner == ARD else kind
         self.executor.add(state, kind, self.problem.labelled, content)
         return state
 

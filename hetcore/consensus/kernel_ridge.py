@@ -22,7 +22,7 @@ from hetcore.kernels.threads import run_each
 from hetcore.numerics import cache_blocks
 from hetcore.schema import Array, Stored, checked
 
-__all__ = ["LandmarkFeatures", "SmoothPrediction", "landmark_count", "square_lengths"]
+__all__ = ["LandmarkFeatures", "SmoothPrediction", "distances", "landmark_count", "square_lengths", "whitened"]
 
 MOST_LANDMARKS = 300
 FEW_LANDMARKS = 100
@@ -75,12 +75,7 @@ class LandmarkFeatures:
         self.scale = np.full(X.shape[1], root)
         # equal landmarks would make the kernel matrix singular
         self.landmarks = np.unique(_centred(X[_landmarks(len(X), rng, first)], self.center) / root, axis=0)
-        kernel = _gaussian(self.landmarks, self.landmarks)
-        # nearly equal ones are still all but singular, and the Cholesky factor needs a little more on the diagonal
-        kernel[np.diag_indices_from(kernel)] += JITTER * len(kernel)
-        factor = np.linalg.cholesky(kernel)
-        # to solve for each row would take as long as to multiply it, and copies of them all
-        self.turn = np.ascontiguousarray(solve_triangular(factor, np.eye(len(factor)), lower=True).T)
+        self.turn = whitened(_gaussian(self.landmarks, self.landmarks))
 
     def of(
         self, X: NDArray, rows: NDArray | None = None, n_jobs: int = 1, out: NDArray | None = None
@@ -158,6 +153,15 @@ class SmoothPrediction(Stored):
         return self.to_state()[1]
 
 
+def whitened(kernel: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return T (m, m) with T T' the inverse of the kernel at landmarks (m, m), which is changed."""
+    # nearly equal ones are all but singular, and the Cholesky factor needs a little more on the diagonal
+    kernel[np.diag_indices_from(kernel)] += JITTER * len(kernel)
+    factor = np.linalg.cholesky(kernel)
+    # to solve for each row would take as long as to multiply it, and copies of them all
+    return np.ascontiguousarray(solve_triangular(factor, np.eye(len(factor)), lower=True).T)
+
+
 def square_lengths(rows: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the squared length of each row (n,), some rows at a time: the squares of all need not be in memory."""
     found = np.empty(len(rows))
@@ -190,6 +194,16 @@ def _centred(X: NDArray, center: NDArray[np.float64]) -> NDArray[np.float64]:
 
 def _gaussian(rows: NDArray, landmarks: NDArray) -> NDArray[np.float64]:
     """Return exp(-|x - l|^2), (n, m)."""
+    return _compared(rows, landmarks, lambda squares: np.exp(np.negative(squares, out=squares), out=squares))
+
+
+def distances(rows: NDArray, landmarks: NDArray) -> NDArray[np.float64]:
+    """Return |x - l| of rows x (n, d) and landmarks l (m, d), (n, m)."""
+    return _compared(rows, landmarks, lambda squares: np.sqrt(squares, out=squares))
+
+
+def _compared(rows: NDArray, landmarks: NDArray, change: Callable[[NDArray], NDArray]) -> NDArray[np.float64]:
+    """Return squared distances (n, m), changed in place some rows at a time."""
     lengths, own = square_lengths(rows), (landmarks**2).sum(axis=1)
     found = np.empty((len(rows), len(landmarks)))
     # some rows at a time, which the processor's caches hold through all five steps: measured, a third of the time
@@ -198,6 +212,5 @@ def _gaussian(rows: NDArray, landmarks: NDArray) -> NDArray[np.float64]:
         products *= 2.0
         squares -= products
         # rounding can leave a distance a little below 0
-        np.maximum(squares, 0.0, out=squares)
-        np.exp(np.negative(squares, out=squares), out=squares)
+        change(np.maximum(squares, 0.0, out=squares))
     return found

@@ -27,7 +27,7 @@ from hetcore.consensus.view_learners import ViewContent, ViewLearner
 from hetcore.kernels.threads import run_each
 from hetcore.numerics import product
 
-__all__ = ["SmoothLearner"]
+__all__ = ["BEYOND", "FAINT", "FIRST_PENALTY", "SmoothLearner", "flat", "ridge"]
 
 FIRST_PENALTY = {"kernel": 0.1, "linear": 1.0}  # of a ridge step, over the largest eigenvalue
 LAST_PENALTY, LAST_OF_OWN = 1e-5, 1e-8  # the second of a line whose members have their own Gram matrices
@@ -124,7 +124,7 @@ class SmoothLearner(ViewLearner):
             return slopes / (self.values + penalty)[:, None, None]
         # a factor in each round costs less than eigenvectors once
         parts = zip(self.grams, slopes.transpose(1, 0, 2))
-        return np.stack([_ridge(gram + self.of_pulled, penalty, own) for gram, own in parts], axis=1)
+        return np.stack([ridge(gram + self.of_pulled, penalty, own) for gram, own in parts], axis=1)
 
     def _features(self, rows: NDArray) -> tuple[float, NDArray[np.float64], NDArray, tuple[NDArray[np.float64], ...]]:
         """Return the unit of rows, features of those fitted, columns of the others, Gram matrices.
@@ -205,13 +205,13 @@ class SmoothLearner(ViewLearner):
         if self.apart:
             slopes = self._slopes_of([codes - self.outputs.prior for _, codes in self.apart])
         else:
-            slopes = self._gram(own, _flat(missed * self.seen))
+            slopes = self._gram(own, flat(missed * self.seen))
         looks = LOOKS + MORE_LOOKS if self.exact else LOOKS
         penalties = [self.largest * self.first_penalty * PENALTY_FALL**falls for falls in looks]
         # as the first round steps; one Gram matrix for all may be large, and a factor of it for each look too long
         solved = self._first_steps if self.exact else self._solved
         # of all looks at once, for the rows are many and what they are multiplied with is not
-        steps = np.concatenate([_flat(solved(slopes, penalty)) for penalty in penalties], axis=1)
+        steps = np.concatenate([flat(solved(slopes, penalty)) for penalty in penalties], axis=1)
 
         def errors_of(some: slice) -> NDArray[np.float64]:
             change = (own[some] @ steps).reshape(-1, len(looks), *self.weights.shape[1:])
@@ -236,7 +236,7 @@ class SmoothLearner(ViewLearner):
             curved /= np.maximum(seen.mean(axis=(0, 2)), 1e-12)
         if pull is not None and self.pulled.size:
             residuals[count:] = self._pulled_weight() * (pull.transpose(1, 0, 2) - fitted[count:])
-        slopes = self._gram(self.turned, _flat(residuals))
+        slopes = self._slopes(residuals)
         if self.apart:
             parts = zip(self.apart, self.weights.transpose(1, 0, 2))
             members = [(codes, self.outputs.fitted(self._in_range(rows @ own))) for (rows, codes), own in parts]
@@ -249,7 +249,15 @@ class SmoothLearner(ViewLearner):
         else:
             steps = self._solved(slopes, penalty)
         self.weights = self.weights + steps / size[:, None]
-        self.scores = self._members_of(self._times(self.turned, _flat(self.weights)))
+        self.scores = self._members_of(self._products())
+
+    def _slopes(self, residuals: NDArray) -> NDArray[np.float64]:
+        """Return the slopes (e, F k) of residuals (m, F, k) of the fitted rows."""
+        return self._gram(self.turned, flat(residuals))
+
+    def _products(self) -> NDArray[np.float64]:
+        """Return the fitted rows' products with the members' weights (m, F k)."""
+        return self._times(self.turned, flat(self.weights))
 
     def _first_steps(self, slopes: NDArray, penalty: float) -> NDArray[np.float64]:
         """Return steps (e, F, k) on the labelled rows alone: before there is an E no row is to stay at the prior.
@@ -260,10 +268,10 @@ class SmoothLearner(ViewLearner):
         share = penalty / max(float(self.values.sum()), 1e-300)
         if self.grams:
             parts = zip(self.grams, slopes.reshape(self.weights.shape).transpose(1, 0, 2))
-            return np.stack([_ridge(gram, share * np.trace(gram), own) for gram, own in parts], axis=1)
+            return np.stack([ridge(gram, share * np.trace(gram), own) for gram, own in parts], axis=1)
         own = self.turned[: self.own.size]
         gram = (1.0 - 1.0 / self.rule.n_folds) * (own.T @ own if self._own_gram is None else self._own_gram)
-        return _ridge(gram, share * np.trace(gram), slopes).reshape(self.weights.shape)
+        return ridge(gram, share * np.trace(gram), slopes).reshape(self.weights.shape)
 
     def _members_of(self, flat: NDArray) -> NDArray[np.float64]:
         """Return what members say of rows (m, F, k) whose products with their weights are given (m, F k)."""
@@ -281,7 +289,7 @@ class SmoothLearner(ViewLearner):
     def members(self) -> NDArray[np.float64]:
         """Return what each member says of the unlabelled rows (F, m_u, k) in the best round."""
         # turned back, the weights are few; turning the rows would be a hundred times the work
-        return self._members_of(self._of_rest(_flat(self._kept_weights))).transpose(1, 0, 2)
+        return self._members_of(self._of_rest(flat(self._kept_weights))).transpose(1, 0, 2)
 
     def pulled_members(self) -> NDArray[np.float64]:
         """Return what each member says of the pulled rows (F, u, k) in the best round."""
@@ -294,7 +302,7 @@ class SmoothLearner(ViewLearner):
         if self.range is None:
             # the mean of products is the product of the mean; with clipped members it is not
             return self._of_rest(self.weights.mean(axis=1)) + self.outputs.prior
-        return self._members_of(self._of_rest(_flat(self.weights))).mean(axis=1)
+        return self._members_of(self._of_rest(flat(self.weights))).mean(axis=1)
 
     def _of_rest(self, weights: NDArray) -> NDArray[np.float64]:
         """Return the products of the other rows with weights (e, K) of the eigenvectors, (m_u, K)."""
@@ -307,21 +315,21 @@ class SmoothLearner(ViewLearner):
         """Return the coefficients of columns, or of the kernel, and the constant that equal weights (e, K)."""
         turned = self.vectors @ weights
         # the last is that of the constant column
-        flat, constant = turned[:-1] * self.unit, CONSTANT * turned[-1]
-        return flat if self.landmarks is None else self.landmarks.dual(flat), constant
+        found, constant = turned[:-1] * self.unit, CONSTANT * turned[-1]
+        return found if self.landmarks is None else self.landmarks.dual(found), constant
 
     def _remember(self) -> None:
         self._kept, self._kept_weights = self.scores, self.weights
 
     def keep(self) -> dict[str, NDArray]:
         """Return the members' coefficients of the best round, and what maps rows to features."""
-        flat, constant = self._coefficients(_flat(self._kept_weights))
-        constant, flat = constant.reshape(self.rule.n_folds, -1), np.ascontiguousarray(flat)
+        found, constant = self._coefficients(flat(self._kept_weights))
+        constant, found = constant.reshape(self.rule.n_folds, -1), np.ascontiguousarray(found)
         arrays = {"constant": constant, "range": np.array(self.range or (-np.inf, np.inf))}
         if self.landmarks is None:
-            return arrays | {"coefficients": flat}
+            return arrays | {"coefficients": found}
         held = {name: getattr(self.landmarks, name) for name in ("center", "scale", "landmarks")}
-        return arrays | held | {"dual": flat}
+        return arrays | held | {"dual": found}
 
 
 def _with_constant(rows: NDArray, unit: float) -> NDArray[np.float64]:
@@ -338,7 +346,7 @@ def _finish(found: NDArray[np.float64], unit: float) -> NDArray[np.float64]:
     return found
 
 
-def _ridge(gram: NDArray[np.float64], penalty: float, slopes: NDArray) -> NDArray[np.float64]:
+def ridge(gram: NDArray[np.float64], penalty: float, slopes: NDArray) -> NDArray[np.float64]:
     """Return (gram + penalty)^-1 slopes (e, K) of a Gram matrix (e, e)."""
     matrix = gram.copy()
     # rows that a member alone learns from may be far longer than those that the penalty was measured by
@@ -346,5 +354,5 @@ def _ridge(gram: NDArray[np.float64], penalty: float, slopes: NDArray) -> NDArra
     return cho_solve(cho_factor(matrix, lower=True, overwrite_a=True), slopes)
 
 
-def _flat(array: NDArray) -> NDArray:
+def flat(array: NDArray) -> NDArray:
     return array.reshape(len(array), array.shape[1] * array.shape[2])

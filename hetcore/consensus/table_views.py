@@ -20,9 +20,10 @@ from hetcore.consensus.table_columns import TableEncoding
 from hetcore.data import HetData, Source
 from hetcore.errors import DataError
 
-__all__ = ["BY_CATEGORY", "NEAR", "DataView", "TableFitter", "TableView", "Unseen", "View", "check_room"]
+__all__ = ["ARD", "BY_CATEGORY", "NEAR", "DataView", "TableFitter", "TableView", "Unseen", "View", "check_room"]
 
 CELL_BYTES = 20  # of an encoded cell of joined tables, at least
+ARD = "ARD kernel"  # a learner that sees what kernels see
 NEAR = "labels near in "  # what the columns of such views begin with
 BY_CATEGORY = "labels by category"  # what the columns of such views end with
 
@@ -34,7 +35,7 @@ class View(NamedTuple):
     ----------
     columns : str
         Which columns, as in the module's table.
-    learner : "trees", "shallow trees", "oblivious trees", "deep trees", "kernel" or "linear"
+    learner : "trees", "shallow trees", "oblivious trees", "deep trees", "kernel", "ARD kernel" or "linear"
     tables, graphs : tuple of str
         What the columns are made from.
     """
@@ -52,7 +53,7 @@ class View(NamedTuple):
     @property
     def sees(self) -> str:
         """By which learner's columns: all trees look at the same."""
-        return "trees" if self.learner.endswith(" trees") else self.learner
+        return "trees" if self.learner.endswith(" trees") else "kernel" if self.learner == ARD else self.learner
 
     @property
     def joins(self) -> bool:

@@ -47,7 +47,9 @@ LONGER_FALL = 0.75  # from round to round
 DIVERGED = 1e6  # score beyond which a learner, whose steps are too long, stays where it is
 HORIZON = 40  # rounds that a view is given to catch up
 # rounds without a lower loss after which a learner rests
-PATIENCE = {"trees": 4, "shallow trees": 4, "oblivious trees": 4, "deep trees": 4, "kernel": 3, "linear": 3}
+PATIENCE = {
+    "trees": 4, "shallow trees": 4, "oblivious trees": 4, "deep trees": 4, "kernel": 3, "linear": 3, "ARD kernel": 3,
+}  # fmt: skip
 LITTLE_OF_VIEW = 0.001  # share by which a view's loss must fall within its patience
 
 
@@ -526,7 +528,11 @@ def _predicted(
             binned = X.binned(mapper) if isinstance(X, TableView) else mapper.transform(X)
         return Forest.from_arrays(arrays, len(binned)).predict(binned)
     X = X.load() if isinstance(X, TableView) else X
-    if "dual" in arrays:
+    if "scales" in arrays:
+        from hetcore.consensus.ard_kernel import ArdPrediction
+
+        flat = ArdPrediction(arrays).predict(X)
+    elif "dual" in arrays:
         smooth = SmoothPrediction(arrays)
         if fits_double(X.size):
             of_rows = key and key_of(key, smooth.landmarks)

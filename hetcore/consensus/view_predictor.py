@@ -12,6 +12,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from hetcore.binning import BinMapper
+from hetcore.consensus.ard_kernel import ArdPrediction
 from hetcore.consensus.boosting import ViewBoosting
 from hetcore.consensus.kernel_ridge import SmoothPrediction
 from hetcore.consensus.link_sums import times
@@ -19,7 +20,7 @@ from hetcore.consensus.neighbor_columns import KnownLabels
 from hetcore.consensus.outputs import Outputs
 from hetcore.consensus.predictor import in_no_table
 from hetcore.consensus.smoothing import LinkBlend, smoothed
-from hetcore.consensus.table_views import DataView
+from hetcore.consensus.table_views import ARD, DataView, View
 from hetcore.consensus.view_learners import predict_with
 from hetcore.consensus.view_sum import factors
 from hetcore.consensus.views import SEEN_LACKING, ViewColumns
@@ -313,7 +314,7 @@ class ViewModel(Stored):
                 return "The views of the model file for instances without links are not those of its tables"
             held += [each for each in zip(of_tables, self.unlinked.learners) if each[1]]
         for view, each in held:
-            _check_learner(view.sees, each, self.columns.width(view, sizes["k"]), sizes["k"])
+            _check_learner(view, each, self.columns.width(view, sizes["k"]), sizes["k"])
         return ""
 
 
@@ -368,16 +369,18 @@ def added(state: ViewBoosting, rows: NDArray[np.int64]) -> NDArray[np.float64]:
 LINEAR = {"constant": Array("m k"), "range": Array("two", allows="inf")}
 
 
-def _check_learner(learner: str, kept: Mapping[str, NDArray], width: int, k: int) -> None:
+def _check_learner(view: View, kept: Mapping[str, NDArray], width: int, k: int) -> None:
     sizes = {"d": width, "K": k, "k": k, "two": 2}
-    if learner == "trees":
+    if view.sees == "trees":
         BinMapper._read({}, kept, sizes)
         Forest._read({}, kept, sizes)
         return
     constant = checked(LINEAR, {}, kept, sizes)["constant"]
     outputs = {"d": width, "K": constant.size}
-    if learner == "kernel":
+    if view.learner == "kernel":
         SmoothPrediction(kept, outputs)
+    elif view.learner == ARD:
+        ArdPrediction(kept, outputs | {"F": len(constant)})
     else:
         Array("d K").read(kept, "coefficients", outputs)
     if not constant.size:

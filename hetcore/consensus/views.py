@@ -16,9 +16,10 @@ Of two or more graphs their union counts as one more, "all graphs": links over t
 view of several tables or graphs covers an instance without one of them only where enough labelled rows are without it
 too: what a learner never saw missing, it can't do without. Trees look at each view; at joined columns shallow ones
 too, of two splits on a path, of 5,000 labels on deep ones, of three splits more, and at the widest oblivious ones;
-kernel ridge at tables and joined columns; a linear learner where columns are many or are averages. Of numbers trees
-leave out labels alone, and kernel ridge the joined columns with graphs, unless some learners may not look or no view
-joins tables: others say the same.
+kernel ridge at tables and joined columns; a linear learner where columns are many or are averages. For numbers of up
+to 2,000 labels a kernel with a length scale of each column ("ARD kernel") looks at the joined columns too; trees leave
+out labels alone, and kernel ridge the joined columns with graphs, unless some learners may not look or no view joins
+tables: others say the same.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ from hetcore.consensus.one_way import graph_of, is_side, one_way, sides_of
 from hetcore.consensus.outputs import Outputs
 from hetcore.consensus.recall import MEMORY, held_views, hold_views, key_of, key_of_tables
 from hetcore.consensus.table_columns import MOST_GRAPHS, TableColumns, TableEncoding, Tables
-from hetcore.consensus.table_views import BY_CATEGORY, NEAR, DataView, TableView, Unseen, View
+from hetcore.consensus.table_views import ARD, BY_CATEGORY, NEAR, DataView, TableView, Unseen, View
 from hetcore.data import HetData
 from hetcore.errors import DataError
 from hetcore.numerics import narrowed
@@ -60,20 +61,22 @@ from hetcore.targets import Problem
 from hetcore.trees import MANY_LABELS
 
 __all__ = [
-    "ALL_GRAPHS", "TREES", "ViewColumns", "enough_lack", "fitted_views", "views", "views_apart",
+    "ALL_GRAPHS", "SMOOTH", "TREES", "ViewColumns", "enough_lack", "fitted_views", "views", "views_apart",
 ]  # fmt: skip
 
 ALL_GRAPHS, ALL_TABLES, JOINED = "all graphs", "all tables", "joined and graphs"
 SCALES = {JOINED: "graphs", "joined and directions": "directions"}
 """Columns of all tables and of several graphs, or of the sides of directed ones, and the name of their scale."""
 TREES = ("trees", "shallow trees", "oblivious trees", "deep trees")
-LEARNERS = (*TREES, "kernel", "linear")
+SMOOTH = ("kernel", "linear")
+LEARNERS = (*TREES, *SMOOTH, ARD)
 SEEN_BY = ("trees", "kernel", "linear")  # learners with columns of their own: all trees see the same
 MOST_SUMS, FEWEST_AVERAGED = 500_000_000, 32  # links times columns that are averaged over a graph; columns at least
 FEWER = "components "  # before the name of the columns that are averages of these
 MOST_UNSEEN = 2_000  # rows that members learn from, all together, up to which their folds' labels are hidden there
 MOST_UNSEEN_OF_CATEGORIES = 20_000  # the same of numbers, where a graph links rows of one category
 MOST_UNSEEN_BY_CATEGORY = 200_000  # the same of labels by category
+MOST_ARD, MOST_INSTANCES_ARD = 2_000, 10_000  # labelled rows, and instances, up to which such a kernel looks
 COUNTS = 3  # last columns of neighbours' labels: how many there are
 SEEN_LACKING = 5  # labelled rows without a table or link, or one in 20, from which a view of several may lack it
 
@@ -144,8 +147,12 @@ class ViewColumns(Stored):
         near = () if apart or "linear" not in learners else NearestRows.tables_of(data, labels)
         self.near = NearestRows.of(data.id_series, _columns_of(near, tables), labels) if near else None
         self.by_category = None if apart else CategoryLabels.of(data, labels)
-        few = labels.known.sum() < MANY_LABELS
-        may = {each for each in learners if not (few and each == "deep trees")}
+        n_known = labels.known.sum()
+        out = {"deep trees"} if n_known < MANY_LABELS else set()
+        # of classes and with more labels it adds nothing, and each member keeps a kernel of all rows
+        asked = not (apart or labels.of_classes or n_known > MOST_ARD or data.n > MOST_INSTANCES_ARD)
+        out |= set() if asked else {ARD}
+        may = set(learners) - out
         self.views = [view for view in self._all_views() if view.learner in may and not (apart and view.joins)]
         if self.shown and not apart:
             # where columns are fewer and others have them too, one more view of the same costs more than it brings
@@ -262,12 +269,13 @@ class ViewColumns(Stored):
             views += [View(f"smoothed over {name}", "linear", tables, of)]
         for columns, names in self._joined_graphs().items():
             of = graphs if columns == JOINED else tuple(dict.fromkeys(graph_of(name, graphs)[0] for name in names))
-            views += [View(columns, learner, tables, of) for learner in LEARNERS]
+            views += [View(columns, learner, tables, of) for learner in (*TREES, *SMOOTH)]
         if self.near is not None:
             near = tuple(self.near.names)
             views += [View(NEAR + name, "linear", (name,), ()) for name in near]
             views += [View(NEAR + ALL_TABLES, "linear", near, ())] * (len(near) > 1)
-        return views
+        # last, so that what the others draw is as without it
+        return [*views, View(whole, ARD, tables, ())]
 
     def _matrices(
         self, data: HetData, labels: KnownLabels, tables: Tables, learn: bool, n_jobs: int = 1

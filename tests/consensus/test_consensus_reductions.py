@@ -22,7 +22,7 @@ from hetcore.consensus.smooth_learner import (
     PENALTY_FALL,
     SHORT,
     SmoothLearner,
-    _ridge,
+    ridge,
 )
 from hetcore.consensus.view_learners import (
     LONGER,
@@ -242,7 +242,7 @@ def test_with_every_instance_labelled_lambda0_changes_nothing(task):
 
 def test_a_ridge_step_is_finite_where_the_penalty_is_lost_in_rounding():
     rows = np.random.default_rng(0).normal(size=(2, 6)) * 1e8
-    found = _ridge(rows.T @ rows, 1e-9, np.ones((6, 1)))
+    found = ridge(rows.T @ rows, 1e-9, np.ones((6, 1)))
     assert np.isfinite(found).all() and np.abs(found).max() <= 3.0 / (1e-12 * (rows**2).sum())
 
 
