@@ -355,4 +355,5 @@ def ridge(gram: NDArray[np.float64], penalty: float, slopes: NDArray) -> NDArray
 
 
 def flat(array: NDArray) -> NDArray:
+    """Return an array (m, F, k) as a matrix (m, F k)."""
     return array.reshape(len(array), array.shape[1] * array.shape[2])

@@ -147,12 +147,7 @@ class ViewColumns(Stored):
         near = () if apart or "linear" not in learners else NearestRows.tables_of(data, labels)
         self.near = NearestRows.of(data.id_series, _columns_of(near, tables), labels) if near else None
         self.by_category = None if apart else CategoryLabels.of(data, labels)
-        n_known = labels.known.sum()
-        out = {"deep trees"} if n_known < MANY_LABELS else set()
-        # of classes and with more labels it adds nothing, and each member keeps a kernel of all rows
-        asked = not (apart or labels.of_classes or n_known > MOST_ARD or data.n > MOST_INSTANCES_ARD)
-        out |= set() if asked else {ARD}
-        may = set(learners) - out
+        may = _asked(learners, labels, apart)
         self.views = [view for view in self._all_views() if view.learner in may and not (apart and view.joins)]
         if self.shown and not apart:
             # where columns are fewer and others have them too, one more view of the same costs more than it brings
@@ -503,6 +498,17 @@ class ViewColumns(Stored):
         if self.near is not None and self.near.rows.shape[1] != sum(widths.get(name, 0) for name in self.near.names):
             return "The model file's nearest rows are not those of its tables: save the model again"
         return "" if known and self.views else "The views of the model file are not those of its tables and graphs"
+
+
+def _asked(learners: tuple[str, ...], labels: KnownLabels, apart: bool) -> set[str]:
+    """Return which learners that may look do, by how many labels and instances there are."""
+    n_known, without = labels.known.sum(), set()
+    if n_known < MANY_LABELS:
+        without.add("deep trees")
+    # of classes and with more labels it adds nothing, and each member keeps a kernel of all rows
+    if apart or labels.of_classes or n_known > MOST_ARD or len(labels.known) > MOST_INSTANCES_ARD:
+        without.add(ARD)
+    return set(learners) - without
 
 
 def _last_of(X: NDArray, values: NDArray) -> Unseen:

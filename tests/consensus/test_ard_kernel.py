@@ -23,8 +23,10 @@ N, FOLDS = 140, 5
 def _learner(X, y, *, lambda0=0.0, n_labelled=100, pulled=(), seed=0):
     """Return a learner of rows X (n, d), of which the first have labels y, in folds."""
     fold = np.where(np.arange(len(X)) < n_labelled, np.arange(len(X)) % FOLDS, -1)
-    rule = BoostRule(Outputs(False, np.zeros(1)), FOLDS, 0.1, TreeParams(5, -1, 5, 1e-3, 1.0), 1.0, 1.0, lambda0)
-    content = ViewContent(X, y[:, None], fold, ARD, seed, rule, np.asarray(pulled, np.int64))
+    trees = {"learning_rate": 0.1, "limits": TreeParams(5, -1, 5, 1e-3, 1.0), "subsample": 1.0, "column_sample": 1.0}
+    rule = BoostRule(Outputs(False, np.zeros(1)), FOLDS, lambda0=lambda0, **trees)
+    given = {"learner": ARD, "seed": seed, "rule": rule, "pulled": np.asarray(pulled, np.int64)}
+    content = ViewContent(X, y[:, None], fold, **given)
     return ArdKernelLearner(np.arange(len(X)), fold >= 0, content)
 
 
@@ -36,8 +38,8 @@ def test_columns_that_say_nothing_are_short():
     X = _columns(12)
     y = np.sin(2 * X[:, 3]) + X[:, 7] * X[:, 3]
     scales = relevance(X, y)
-    told = [3, 7]
-    assert scales[told].min() > 3 * np.delete(scales, told).max()
+    used = [3, 7]
+    assert scales[used].min() > 3 * np.delete(scales, used).max()
     # the unit of the targets is no matter, and no scale of X's columns is but that of the whole
     assert_allclose(relevance(X, 100.0 * y), scales, rtol=1e-6)
     assert_allclose(relevance(3.0 * X, y), scales / 3.0, rtol=1e-6)
