@@ -20,7 +20,10 @@ from scipy.stats import norm
 
 from hetcore.multimodal.risk import exponents
 
-__all__ = ["STEPS", "RiskAlongStep", "bayes_step", "bounded", "fixed_step", "grid_step", "held_back", "newton_step"]
+__all__ = [
+    "MOST_RISE", "STEPS", "RiskAlongStep", "bayes_step", "bounded", "fixed_step", "grid_step", "held_back",
+    "newton_step",
+]  # fmt: skip
 
 FIXED = 0.1
 GRID = 9
@@ -86,10 +89,13 @@ def held_back(known: RiskAlongStep, steps: NDArray[np.float64]) -> NDArray[np.fl
     Rows that are left out and told apart but for one, which no learner moves, ask for steps of any length: what they
     say nothing of, the leaf of a tree where none of them is, would be moved by thousands.
     """
-    start = known.value(np.zeros_like(steps))
-    while float((steps @ known.slopes).mean()) < -MOST_FALL or known.value(steps) > start + MOST_RISE:
+    while True:
+        change = steps @ known.slopes
+        # a risk rises by no more than the exponents do, so that it need not be summed
+        rises = change.max() > MOST_RISE and known.value(steps) > known.value(np.zeros_like(steps)) + MOST_RISE
+        if not rises and change.mean() >= -MOST_FALL:
+            return steps
         steps = 0.5 * steps
-    return steps
 
 
 def newton_step(line: RiskAlongStep, rng: np.random.Generator, highest: float = 1.0) -> NDArray[np.float64]:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from hetcore import metrics
 from hetcore.multimodal.learners import Dense, Trees
-from hetcore.multimodal.line_search import FIXED, STEPS, RiskAlongStep, bounded, held_back
+from hetcore.multimodal.line_search import FIXED, MOST_RISE, STEPS, RiskAlongStep, bounded, held_back
 from hetcore.multimodal.risk import Exact, direction, log_risk, printed_target, tilted
 from hetcore.multimodal.stopping import LeftOut, Stopping
 from hetcore.numerics import root_mean_square
@@ -154,9 +154,10 @@ class TwoLearners:
         started = time.perf_counter()
         line = RiskAlongStep(self.scores[validation], moves[:, validation], self.y[validation])
         steps = STEPS[self.params["step"]](line, self.rng, self.params["largest_step"])
-        # the other searches have a box
-        if self.params["step"] == "newton":
-            known = self.known
+        known = self.known
+        # the other searches have a box; no exponent moves by more than this
+        farthest = float(np.abs(steps) @ (0.5 * np.ptp(moves, axis=2).max(axis=1)))
+        if self.params["step"] == "newton" and farthest > MOST_RISE:
             steps = held_back(RiskAlongStep(self.scores[known], moves[:, known], self.y[known]), steps)
         if self.few:
             steps = bounded(line, steps)

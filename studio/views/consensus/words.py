@@ -27,7 +27,8 @@ VIEWS = (
     "A view is one way to look at the data, by one kind of learner. **Labels near in** a table: the known labels of "
     "the rows that are most alike there; **by category**: of those with the same category, of columns of very many. "
     "**Labels of** a graph: those of linked rows. **Smoothed over** a graph: averages over linked rows. **Linear**: by "
-    "weighted sums; **kernel**: by alikeness; **trees**: by questions."
+    "weighted sums; **kernel**: by alikeness; **ARD kernel**: the same, each column counted by what it says; **trees**:"
+    " by questions."
 )
 ALIKE = 0.0005
 """Part of a loss below which a difference is none to speak of."""
