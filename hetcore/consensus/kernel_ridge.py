@@ -28,6 +28,7 @@ MOST_LANDMARKS = 300
 FEW_LANDMARKS = 100
 MOST_FEATURES = 30_000_000  # numbers of Phi kept for one table: 240 MB
 JITTER = 1e-8
+ROUNDING = 1e-12  # of a squared distance, over the largest square of a landmark
 BLOCK = 2_048  # rows that are worked on at once
 
 
@@ -198,8 +199,15 @@ def _gaussian(rows: NDArray, landmarks: NDArray) -> NDArray[np.float64]:
 
 
 def distances(rows: NDArray, landmarks: NDArray) -> NDArray[np.float64]:
-    """Return |x - l| of rows x (n, d) and landmarks l (m, d), (n, m)."""
-    return _compared(rows, landmarks, lambda squares: np.sqrt(squares, out=squares))
+    """Return |x - l| of rows x (n, d) and landmarks l (m, d), (n, m); 0 where it is a rounding."""
+    rounding = ROUNDING * (landmarks**2).sum(axis=1).max(initial=0.0)
+
+    def change(squares: NDArray) -> NDArray:
+        # the root of a rounding would be a hundred million times as large
+        squares *= squares > rounding
+        return np.sqrt(squares, out=squares)
+
+    return _compared(rows, landmarks, change)
 
 
 def _compared(rows: NDArray, landmarks: NDArray, change: Callable[[NDArray], NDArray]) -> NDArray[np.float64]:

@@ -54,9 +54,22 @@ def test_scales_are_finite_of_rows_that_are_the_same_and_of_a_constant(X, y):
     assert scales.shape == (3,) and np.isfinite(scales).all() and (scales >= 0).all()
 
 
-def test_distances_are_those_of_pairs():
+def test_distances_are_those_of_pairs_and_of_a_row_to_itself_none():
     X, other = _columns(4, 30), _columns(4, 20, seed=1)
-    assert_allclose(distances(X, other), np.linalg.norm(X[:, None] - other, axis=2), atol=1e-7)
+    assert_allclose(distances(X, other), np.linalg.norm(X[:, None] - other, axis=2), rtol=1e-9)
+    assert not np.diag(distances(0.7 * X, 0.7 * X)).any()
+
+
+def test_a_rounding_of_the_labels_is_no_more_in_the_scores():
+    X = _columns(6)
+    y = np.sin(X[:, 0]) + X[:, 1]
+    found = []
+    for labels in (y, y * (1.0 + 1e-15)):
+        learner = _learner(X, labels)
+        for t in range(4):
+            learner.advance(t)
+        found.append(learner.members())
+    assert_allclose(*found, rtol=1e-9, atol=1e-11)
 
 
 def test_one_column_of_twenty_is_learned_where_a_kernel_of_all_sees_nothing():
