@@ -234,8 +234,8 @@ class ViewBoosting(ViewConsensus):
             key = key_of(made.key, made.view.learner, seed, plain, rule.outputs.prior, pulled, codes, fold)
             # a fit whose columns alone are those of others has rounds of its own, and nothing to be recalled
             content = content._replace(key="" if self.alike else key, columns_key=made.key)
-        kind = TreeLearner if made.view.learner in TREES else SmoothLearner
-        kind = ArdKernelLearner if made.view.learner == ARD else kind
+        kinds = dict.fromkeys(TREES, TreeLearner) | {ARD: ArdKernelLearner}
+        kind = kinds.get(made.view.learner, SmoothLearner)
         self.executor.add(state, kind, self.problem.labelled, content)
         return state
 

@@ -30,7 +30,7 @@ from hetcore.numerics import product
 __all__ = ["BEYOND", "FAINT", "FIRST_PENALTY", "SmoothLearner", "flat", "ridge"]
 
 FIRST_PENALTY = {"kernel": 0.1, "linear": 1.0}  # of a ridge step, over the largest eigenvalue
-LAST_PENALTY, LAST_OF_OWN = 1e-5, 1e-8  # the second of a line whose members have their own Gram matrices
+LAST_PENALTY, LAST_OF_OWN = 1e-5, 1e-8  # the second where members of numbers have their own Gram matrices
 PENALTY_FALL = 0.6  # from round to round
 LOOKS = (0, 4, 8, 12, 16, 20)  # falls of the penalty after which its ridge regression is tried before the first round
 MORE_LOOKS = (24, 28, 32)  # further ones of a line whose members have their own Gram matrices
