@@ -258,13 +258,16 @@ def levels_for(m: int, n_columns: int, shape: tuple[int, int], params: TreeParam
     width = 2 if n_outputs == 1 else -8 * (-n_outputs // 4)
     return Levels(
         order=np.empty((n_columns, m), np.uint32),
-        bins=np.empty((n_columns, m), np.uint8),
+        bins=np.empty((n_columns, 256), np.uint8),
+        ends=np.empty((n_columns, 256), np.uint32),
+        n_bins=np.empty(n_columns, np.int64),
         begins=np.empty(257, np.int64),
         leaf=np.empty(m, np.uint32),
         slopes=np.zeros((m, width), np.float32),
         totals=np.empty((leaves, width)),
         sums=np.empty((leaves, 2, width)),
         held=np.empty(leaves),
+        moved=np.empty(m),
     )
 
 

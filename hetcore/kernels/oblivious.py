@@ -21,7 +21,7 @@ from hetcore.kernels.cache import kernel
 from hetcore.kernels.grower import write_leaf
 from hetcore.kernels.layout import ALL_KNOWN, MISSING_BIN
 from hetcore.kernels.members import fall, take_step, write_slopes
-from hetcore.kernels.vector import move_row
+from hetcore.kernels.vector import move_pair, move_row
 
 
 class Levels(NamedTuple):
@@ -31,8 +31,12 @@ class Levels(NamedTuple):
     ----------
     order : (c, m) uint32
         Of each column, rows by place in the order of their bins.
-    bins : (c, m) uint8
+    bins : (c, 256) uint8
         These bins.
+    ends : (c, 256) uint32
+        Where the rows of each of them end.
+    n_bins : (c,) int64
+        How many they are.
     begins : (257,) int64
         Where the rows of each bin begin.
     leaf : (m,) uint32
@@ -46,16 +50,21 @@ class Levels(NamedTuple):
         Of its left and its right child.
     held : (L,) float64
         What these explain.
+    moved : (m,) float64
+        What all nodes explain once the rows up to each one are on the left.
     """
 
     order: np.ndarray
     bins: np.ndarray
+    ends: np.ndarray
+    n_bins: np.ndarray
     begins: np.ndarray
     leaf: np.ndarray
     slopes: np.ndarray
     totals: np.ndarray
     sums: np.ndarray
     held: np.ndarray
+    moved: np.ndarray
 
 
 def _sort_rows(binned, columns, rows, levels):
@@ -66,12 +75,17 @@ def _sort_rows(binned, columns, rows, levels):
         begins[:] = 0
         for i in range(rows.shape[0]):
             begins[np.int64(bins[rows[i]]) + 1] += 1
+        k = 0
         for b in range(256):
+            if begins[b + 1] > 0:
+                levels.bins[q, k] = b
+                levels.ends[q, k] = begins[b] + begins[b + 1]
+                k += 1
             begins[b + 1] += begins[b]
+        levels.n_bins[q] = k
         for i in range(rows.shape[0]):
             b = np.int64(bins[rows[i]])
             levels.order[q, begins[b]] = i
-            levels.bins[q, begins[b]] = b
             begins[b] += 1
 
 
@@ -93,9 +107,10 @@ explained = kernel(_explained, allocates=False, reorders=True)
 
 def _search_column(q, n_rows, n_nodes, best, l2, levels):
     """Line 3 for column q; return what its best cut explains, or `best` if none explains more, and the cut or -1."""
-    order, bins, slopes, sums, held = levels.order[q], levels.bins[q], levels.slopes, levels.sums, levels.held
-    width, now, cut = slopes.shape[1], 0.0, -1
-    if bins[0] == bins[n_rows - 1]:
+    order, ends, slopes = levels.order[q], levels.ends[q], levels.slopes
+    sums, held, moved = levels.sums, levels.held, levels.moved
+    width, now, cut, n_cuts = slopes.shape[1], 0.0, -1, levels.n_bins[q] - 1
+    if n_cuts < 1:
         return best, cut
     for node in range(n_nodes):
         for c in range(width):
@@ -103,24 +118,20 @@ def _search_column(q, n_rows, n_nodes, best, l2, levels):
             sums[node, 1, c] = levels.totals[node, c]
         held[node] = explained(sums[node, 0], sums[node, 1], l2)
         now += held[node]
-    for i in range(n_rows - 1):
+    # rows of the last bin have no cut after them; what is compared in the same loop makes it twice as long
+    for i in range(ends[n_cuts - 1]):
         place = order[i]
         node = levels.leaf[place]
-        if width == 2:
-            # the same as below: vectors over a single output cost as much again
-            left, right = sums[node, 0], sums[node, 1]
-            g, h = np.float64(slopes[place, 0]), np.float64(slopes[place, 1])
-            u, v, a, b = left[0] + g, right[0] - g, left[1] + h, right[1] - h
-            left[0], right[0], left[1], right[1] = u, v, a, b
-            a, b = a + l2, b + l2
-            both = (u * u * b + v * v * a) / (a * b)
-        else:
-            both = move_row(sums, node, slopes, place, l2)
+        both = move_pair(sums, node, slopes, place, l2) if width == 2 else move_row(sums, node, slopes, place, l2)
         now += both - held[node]
         held[node] = both
-        if bins[i + 1] != bins[i] and now > best:
-            # what is missing comes last: cut off alone, it is told from values above all that were met too
-            best, cut = now, ALL_KNOWN if bins[i + 1] == MISSING_BIN else np.int64(bins[i])
+        moved[i] = now
+    for k in range(n_cuts):
+        if moved[ends[k] - 1] > best:
+            best, cut = moved[ends[k] - 1], k
+    if cut >= 0:
+        # what is missing comes last: cut off alone, it is told from values above all that were met too
+        cut = ALL_KNOWN if levels.bins[q, cut + 1] == MISSING_BIN else np.int64(levels.bins[q, cut])
     return best, cut
 
 

@@ -14,13 +14,15 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-__all__ = ["add_row", "ask_for_row", "lowest_bit", "move_row"]
+__all__ = ["add_row", "ask_for_row", "lowest_bit", "move_pair", "move_row"]
 
 _WORD = ir.IntType(64)
 _FOUR_WORDS = ir.VectorType(_WORD, 4)
 _REAL = ir.DoubleType()
 _FOUR_REALS = ir.VectorType(_REAL, 4)
 _FOUR_SHORT = ir.VectorType(ir.FloatType(), 4)
+_TWO_REALS = ir.VectorType(_REAL, 2)
+_TWO_SHORT = ir.VectorType(ir.FloatType(), 2)
 
 
 @intrinsic
@@ -40,6 +42,12 @@ def move_row(typing_context: Any, sums: Any, node: Any, slopes: Any, i: Any, l2:
     (slopes) float32, and do not overlap; nothing is checked; `node` and `i` are not negative.
     """
     return types.float64(sums, node, slopes, i, types.float64), _move
+
+
+@intrinsic
+def move_pair(typing_context: Any, sums: Any, node: Any, slopes: Any, i: Any, l2: Any) -> Any:
+    """Do what `move_row` does for rows of one gradient and one hessian: a child is a vector, and so is what is moved."""
+    return types.float64(sums, node, slopes, i, types.float64), _move_pair
 
 
 @intrinsic
@@ -114,6 +122,30 @@ def _move(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         builder.store(builder.fadd(builder.load(total), both), total)
     lanes = [builder.extract_element(builder.load(total), ir.IntType(32)(lane)) for lane in range(4)]
     return builder.fadd(builder.fadd(lanes[0], lanes[1]), builder.fadd(lanes[2], lanes[3]))
+
+
+def _move_pair(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    """Write the vectors of both children, [gradient, hessian]."""
+    sums, node, slopes, i, l2 = arguments
+    children, _ = _row(context, builder, signature.args[0], sums, node)
+    row, _ = _row(context, builder, signature.args[2], slopes, i)
+    slope = builder.fpext(builder.load(builder.bitcast(row, _TWO_SHORT.as_pointer()), align=4), _TWO_REALS)
+    found = []
+    for place, change in ((_WORD(0), builder.fadd), (_WORD(2), builder.fsub)):
+        child = builder.bitcast(builder.gep(children, [place]), _TWO_REALS.as_pointer())
+        moved = change(builder.load(child, align=8), slope)
+        builder.store(moved, child, align=8)
+        found.append(moved)
+
+    def lanes(first: Any, second: Any, *which: int) -> Any:
+        return builder.shuffle_vector(first, second, ir.Constant(ir.VectorType(ir.IntType(32), 2), list(which)))
+
+    penalty = builder.insert_element(ir.Constant(_TWO_REALS, ir.Undefined), l2, ir.IntType(32)(0))
+    slope, weight = lanes(*found, 0, 2), builder.fadd(lanes(*found, 1, 3), lanes(penalty, penalty, 0, 0))
+    # one division for both children
+    parts = builder.fmul(builder.fmul(slope, slope), lanes(weight, weight, 1, 0))
+    ends = [[builder.extract_element(pair, ir.IntType(32)(lane)) for lane in (0, 1)] for pair in (parts, weight)]
+    return builder.fdiv(builder.fadd(*ends[0]), builder.fmul(*ends[1]))
 
 
 def _row(context: Any, builder: Any, kind: Any, array: Any, number: Any) -> tuple[Any, Any]:

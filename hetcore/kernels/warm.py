@@ -99,9 +99,10 @@ def _votes() -> None:
 
 def _levels() -> oblivious.Levels:
     """Return room for an oblivious tree over three rows of one column."""
-    sums = np.empty((2, 2)), np.empty((2, 2, 2)), np.empty(2)
-    order, leaf = np.empty((1, 3), np.uint32), np.empty(3, np.uint32)
-    return oblivious.Levels(order, np.empty((1, 3), np.uint8), np.empty(257, np.int64), leaf, np.empty((3, 2)), *sums)
+    order, ends, leaf = (np.empty(shape, np.uint32) for shape in ((1, 3), (1, 256), 3))
+    bins = np.empty((1, 256), np.uint8), ends, np.empty(1, np.int64), np.empty(257, np.int64)
+    sums = np.empty((2, 2)), np.empty((2, 2, 2)), np.empty(2), np.empty(3)
+    return oblivious.Levels(order, *bins, leaf, np.empty((3, 2), np.float32), *sums)
 
 
 def _toy_member() -> tuple[np.ndarray, Problem, members.Parts, Work, members.Grown]:
