@@ -228,7 +228,7 @@ def _search_rest(q, problem, work, scratch, node):
         found[COLUMN] = q
 
 
-search_rest = kernel(_search_rest, allocates=False)
+search_rest = kernel(_search_rest, allocates=False, inlined=True)
 
 
 def _search_sparse(columns, rows, problem, work, scratch, terms):
@@ -302,7 +302,7 @@ def _search(problem, params, work, scratch):
                 search_rest(q, problem, work, scratch, two)
 
 
-search = kernel(_search, allocates=False, shared=True)
+search = kernel(_search, allocates=False, shared=True, inlined=True)
 
 
 def _settle(node, slot, problem, params, work, scratch, best):
@@ -363,7 +363,7 @@ def _choose(problem, params, work, scratch):
     return SPLIT
 
 
-choose = kernel(_choose, allocates=False)
+choose = kernel(_choose, allocates=False, inlined=True)
 
 
 def _advance(found, problem, params, work):
@@ -377,7 +377,7 @@ def _advance(found, problem, params, work):
     set_built(queued, True, False, problem, work)
 
 
-advance = kernel(_advance, allocates=False, shared=True)
+advance = kernel(_advance, allocates=False, shared=True, inlined=True)
 
 
 def _write_value(total, layout, l2, value):
@@ -432,18 +432,18 @@ def _grow_tree(problem, params, work, scratch, values, row_leaf, phase):
     if phase == WHOLE or phase == START:
         start(problem, params, work)
     # phases, because threads can't wait for one another inside compiled code: Python waits between them
-    if phase == SEARCH:
-        search(problem, params, work, scratch)
-    if phase == CHOOSE:
-        return choose(problem, params, work, scratch)
-    if phase == QUEUE or phase == SPLIT:
-        advance(phase, problem, params, work)
-    while phase == WHOLE:
-        search(problem, params, work, scratch)
-        found = choose(problem, params, work, scratch)
-        if found == DONE:
+    found = phase
+    while phase != START and phase != FINISH:
+        if found == QUEUE or found == SPLIT:
+            advance(found, problem, params, work)
+        if phase == WHOLE or phase == SEARCH:
+            search(problem, params, work, scratch)
+        if phase == WHOLE or phase == CHOOSE:
+            found = choose(problem, params, work, scratch)
+        if phase == CHOOSE:
+            return found
+        if phase != WHOLE or found == DONE:
             break
-        advance(found, problem, params, work)
     if phase == WHOLE or phase == FINISH:
         finish(problem, params, work, values, row_leaf)
     return work.state[N_NODES]

@@ -62,7 +62,7 @@ def _running_sums(histogram, start, c, sums):
         sums[b] = word
 
 
-running_sums = kernel(_running_sums, allocates=False)
+running_sums = kernel(_running_sums, allocates=False, inlined=True)
 
 
 def _any_better(gradients, shift, slope, sums, layout, node, key):
@@ -86,7 +86,7 @@ def _any_better(gradients, shift, slope, sums, layout, node, key):
     return better > 0
 
 
-any_better = kernel(_any_better, allocates=False)
+any_better = kernel(_any_better, allocates=False, inlined=True)
 
 
 def _may_improve(histogram, start, node, layout, outputs, scratch, best):
@@ -103,7 +103,7 @@ def _may_improve(histogram, start, node, layout, outputs, scratch, best):
     return any_better(scratch.packed[1, :n], 0, outputs[0, 0], scratch.packed[0, :n], layout, node, best[KEY])
 
 
-may_improve = kernel(_may_improve, allocates=False)
+may_improve = kernel(_may_improve, allocates=False, inlined=True)
 
 
 def _filled_bins(histogram, last, mask, bins):
@@ -270,7 +270,7 @@ def _scan_words(n, node, layout, outputs, scratch, best):
     return at >= 0
 
 
-scan_words = kernel(_scan_words, allocates=False)
+scan_words = kernel(_scan_words, allocates=False, inlined=True)
 
 
 def _scan_cuts(histogram, start, node, layout, outputs, scratch, best):
@@ -283,7 +283,7 @@ def _scan_cuts(histogram, start, node, layout, outputs, scratch, best):
     return scan_words(n, node, layout, outputs, scratch, best)
 
 
-scan_cuts = kernel(_scan_cuts, allocates=False)
+scan_cuts = kernel(_scan_cuts, allocates=False, inlined=True)
 
 
 def _scan_column(histogram, missing, node, layout, outputs, scratch, best):
@@ -307,19 +307,17 @@ def _scan_column(histogram, missing, node, layout, outputs, scratch, best):
     bool
         Whether `best` changed.
     """
-    n_missing = packed_count(missing, layout)
-    better = scan_cuts(histogram, scratch.zeros, node, layout, outputs, scratch, best)
-    # none missing in training: which side is better can't be known, the majority decides when the split is made
-    if better:
-        best[MISSING_LEFT] = 0 if n_missing > 0 else UNKNOWN
-    # with the missing on the left as well: a value's absence may tell as much as the value
-    if n_missing > 0 and scan_cuts(histogram, missing, node, layout, outputs, scratch, best):
-        best[MISSING_LEFT] = 1
-        better = True
+    n_missing, better = packed_count(missing, layout), False
+    # the second time with the missing on the left as well: a value's absence may tell as much as the value
+    for side in range(1 + (n_missing > 0)):
+        if scan_cuts(histogram, missing if side else scratch.zeros, node, layout, outputs, scratch, best):
+            # none missing in training: which side is better can't be known, the majority decides at the split
+            best[MISSING_LEFT] = side if n_missing > 0 else UNKNOWN
+            better = True
     return better
 
 
-scan_column = kernel(_scan_column, allocates=False)
+scan_column = kernel(_scan_column, allocates=False, inlined=True)
 
 
 def _scan_columns(histograms, offsets, total, layout, params, scratch, best):
