@@ -300,25 +300,35 @@ def drawn_together(
     pools: Sequence[NDArray[np.int32]], counts: Sequence[int], rng: np.random.Generator
 ) -> list[NDArray[np.int32]]:
     """Return what `drawn` returns of each of some pools, one after the other, in one call; the same numbers."""
+    flat = _drawn_flat(pools, counts, rng)
+    ends = np.cumsum([min(count, pool.size) for pool, count in zip(pools, counts)]).tolist()
+    # slices: `np.split` takes several times as long as all the draws
+    return [flat[begin:end] for begin, end in zip([0, *ends], ends)]
+
+
+def _drawn_flat(
+    pools: Sequence[NDArray[np.int32]], counts: Sequence[int], rng: np.random.Generator, times: int = 1
+) -> NDArray[np.int32]:
+    """Return what is drawn of some pools so many times, one after the other, as one array."""
     sizes = [pool.size for pool in pools]
     counts = [min(count, size) for count, size in zip(counts, sizes)]
     bits = rng.bit_generator
     # another generator, or pools of which NumPy draws in another way
     if max(sizes) > MOST_TOGETHER or not isinstance(bits, np.random.PCG64):
-        return [drawn(pool, count, rng) for pool, count in zip(pools, counts)]
+        return np.concatenate([drawn(pool, count, rng) for _ in range(times) for pool, count in zip(pools, counts)])
     # the stream goes on where it was, and the generator from where the kernel ends
     given = bits.state
     words = given["state"]["state"], given["state"]["inc"]
     halves = [half for word in words for half in (word >> 64, word & (1 << 64) - 1)]
     state = np.array([*halves, given["has_uint32"], given["uinteger"]], np.uint64)
-    found = np.empty(sum(counts), np.int64)
-    draw_sets(state, np.array(sizes), np.array(counts), np.zeros(max(sizes), bool), found)
+    found = np.empty((times, sum(counts)), np.int64)
+    draw_sets(state, np.array(sizes * times), np.array(counts * times), np.zeros(max(sizes), bool), found.reshape(-1))
     high, low, _, _, has_half, half = state.tolist()
     now = {"state": high << 64 | low, "inc": words[1]}
     bits.state = given | {"state": now, "has_uint32": has_half, "uinteger": half}
-    ends = np.cumsum(counts).tolist()
-    # slices: `np.split` takes several times as long as all the draws
-    return [pool[found[begin:end]] for pool, begin, end in zip(pools, [0, *ends], ends)]
+    # where each pool begins in all of them
+    found += np.repeat(np.cumsum([0, *sizes[:-1]]), counts)
+    return np.concatenate(pools)[found.ravel()]
 
 
 class DrawnTree(NamedTuple):
@@ -360,15 +370,37 @@ class TreeDraws(NamedTuple):
 
     def trees(self, rng: np.random.Generator, n_trees: int, shares: bool) -> list[DrawnTree]:
         """Draw for some trees of all members; `shares` says whether shared rows are among them."""
+        flat, ends, at = self._flat(rng, n_trees, shares)
+        members = len(self.training)
+        trees = [[tree[begin:end] for begin, end in zip([0, *ends], ends)] for tree in flat]
+        return [DrawnTree(tree[:members], tree[members:at], tree[at:]) for tree in trees]
+
+    def joined(
+        self, rng: np.random.Generator, n_trees: int, shares: bool
+    ) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int32]]:
+        """Draw what `trees` does; return rows, one tree's after another's, their number, and columns, by member."""
+        flat, ends, at = self._flat(rng, n_trees, shares)
+        members, begins = len(self.training), [0, *ends]
+        shared = flat[:, begins[members] : begins[at]]
+        sizes = [end - begin + shared.shape[1] for begin, end in zip(begins[:members], ends)]
+        rows, first = np.empty(n_trees * sum(sizes), flat.dtype), 0
+        for begin, end, size in zip(begins, ends, sizes):
+            own = rows[first : first + n_trees * size].reshape(n_trees, size)
+            own[:, : end - begin], own[:, end - begin :] = flat[:, begin:end], shared
+            first += own.size
+        columns = flat[:, begins[at] :].reshape(n_trees, members, -1).transpose(1, 0, 2)
+        return rows, np.repeat(sizes, n_trees), columns.reshape(members * n_trees, -1)
+
+    def _flat(self, rng: np.random.Generator, n_trees: int, shares: bool) -> tuple[NDArray[np.int32], list[int], int]:
+        """Return draws (T, .), a row a tree, where each part of it ends, and how many parts come before the columns."""
         pools, counts = [*self.training], [*self.sizes]
         if count := self.n_shared(shares):
             pools.append(self.among)
             counts.append(count)
-        members, at = len(self.training), len(pools)
+        at, members = len(pools), len(self.training)
         pools, counts = pools + [self.columns] * members, counts + [self.n_columns] * members
-        drawn = drawn_together(pools * n_trees, counts * n_trees, rng)
-        trees = [drawn[first : first + len(pools)] for first in range(0, len(drawn), len(pools))]
-        return [DrawnTree(tree[:members], tree[members:at], tree[at:]) for tree in trees]
+        flat = _drawn_flat(pools, counts, rng, n_trees).reshape(n_trees, -1)
+        return flat, np.cumsum([min(count, pool.size) for pool, count in zip(pools, counts)]).tolist(), at
 
 
 def joined(grown: Grown, some: slice = slice(None)) -> tuple[NDArray, NDArray[np.float64], NDArray[np.int64]]:

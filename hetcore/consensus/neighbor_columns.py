@@ -153,18 +153,23 @@ def label_columns(
     at_once = max(1, MOST_NUMBERS // max(1, n * (k + 1)))
     spreading = symmetric(links, loops=False) if folds else None
     # a row that stands for another has no label of its own
-    own = labels.fold if stands_for is None else labels.fold[stands_for == np.arange(n)]
+    counts = _counts(labels.fold if stands_for is None else labels.fold[stands_for == np.arange(n)], folds)
     for first in range(0, len(folds), at_once):
         some = folds[first : first + at_once]
         for fold, part in zip(some, _parts(links, spreading, labels, [(fold,) for fold in some])):
             rows = np.flatnonzero((labels.fold == fold) & linked)
-            columns[rows] = _columns([each[rows] for each in part], _shown(own, fold) if whole else 1.0)
+            columns[rows] = _columns([each[rows] for each in part], _shown(counts, fold) if whole else 1.0)
     return columns
 
 
 def _parts(links: Any, spreading: Any, labels: KnownLabels, hidden: Sequence[tuple[int, ...]]) -> list[list[NDArray]]:
     """Return sums over neighbours, over theirs, and of labels that spread, (n, k + 1) each, by what is hidden."""
-    seen = np.array([labels.known & ~np.isin(labels.fold, folds) for folds in hidden])
+    # by fold, those of none last
+    shown = np.ones((len(hidden), int(labels.fold.max(initial=-1)) + 2), bool)
+    shown[:, -1] = False
+    for each, folds in zip(shown, hidden):
+        each[list(folds)] = False
+    seen = shown[:, labels.fold]
     # the last column of a fold counts, so that sums and counts travel together
     given = [np.column_stack([labels.codes * each[:, None], each.astype(np.float64)]) for each in seen]
     given_labels = np.hstack(given).astype(links.dtype)
@@ -192,7 +197,7 @@ def unseen_columns(links: Any, labels: KnownLabels) -> NDArray[np.float32]:
     own, linked = labels.fold[rows], linked_rows(links)[rows]
     columns = np.full((rows.size, 3 * labels.codes.shape[1] + 3), np.nan, np.float32)
     least, most, folds = np.minimum(own, members), np.maximum(own, members), int(members.max(initial=0)) + 1
-    pair = least * folds + most
+    pair, counts = least * folds + most, _counts(labels.fold, [folds - 1])
     pairs = [divmod(each, folds) for each in np.unique(pair).tolist()]
     at_once = max(1, MOST_NUMBERS // max(1, len(labels.fold) * (labels.codes.shape[1] + 1)))
     spreading = symmetric(links, loops=False) if pairs else None
@@ -200,7 +205,7 @@ def unseen_columns(links: Any, labels: KnownLabels) -> NDArray[np.float32]:
         some = pairs[first : first + at_once]
         for (a, b), part in zip(some, _parts(links, spreading, labels, some)):
             here = np.flatnonzero(linked & (pair == a * folds + b))
-            columns[here] = _columns([each[rows[here]] for each in part], _shown(labels.fold, a, b))
+            columns[here] = _columns([each[rows[here]] for each in part], _shown(counts, a, b))
     return columns
 
 
@@ -212,10 +217,15 @@ def _spread(links: Any, given: NDArray[np.float64]) -> NDArray[np.float64]:
     return spread
 
 
-def _shown(fold: NDArray[np.int64], *hidden: int) -> float:
+def _counts(fold: NDArray[np.int64], folds: Sequence[int]) -> NDArray[np.int64]:
+    """Return the number of labels of each fold."""
+    return np.bincount(fold[fold >= 0], minlength=1 + max(folds, default=0))
+
+
+def _shown(counts: NDArray[np.int64], *hidden: int) -> float:
     """Return the share of the labels that is left where some folds are hidden."""
-    known = fold >= 0
-    return float((known & ~np.isin(fold, hidden)).sum() / known.sum()) if known.any() else 1.0
+    total = counts.sum()
+    return float((total - counts[[fold for fold in {*hidden} if fold >= 0]].sum()) / total) if total else 1.0
 
 
 def _columns(sums: Sequence[NDArray], shown: float) -> NDArray[np.float64]:

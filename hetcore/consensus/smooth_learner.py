@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import cho_factor, cho_solve
+from scipy.linalg.lapack import dpotrf, dpotrs
 
 from hetcore.consensus.kernel_ridge import LandmarkFeatures, square_lengths
 from hetcore.consensus.recall import MEMORY, key_of
@@ -348,10 +348,16 @@ def _finish(found: NDArray[np.float64], unit: float) -> NDArray[np.float64]:
 
 def ridge(gram: NDArray[np.float64], penalty: float, slopes: NDArray) -> NDArray[np.float64]:
     """Return (gram + penalty)^-1 slopes (e, K) of a Gram matrix (e, e)."""
+    if not gram.size:
+        return np.zeros(slopes.shape)
     matrix = gram.copy()
     # rows that a member alone learns from may be far longer than those that the penalty was measured by
-    matrix[np.diag_indices_from(matrix)] += max(penalty, FAINTEST_PENALTY * np.trace(gram))
-    return cho_solve(cho_factor(matrix, lower=True, overwrite_a=True), slopes)
+    matrix.reshape(-1)[:: len(matrix) + 1] += max(penalty, FAINTEST_PENALTY * np.trace(gram))
+    # LAPACK itself: what SciPy checks of small matrices takes several times as long
+    factor, fault = dpotrf(matrix, lower=True, overwrite_a=True, clean=False)
+    if fault:
+        raise np.linalg.LinAlgError("the penalised Gram matrix is not positive definite")
+    return dpotrs(factor, slopes, lower=True)[0]
 
 
 def flat(array: NDArray) -> NDArray:

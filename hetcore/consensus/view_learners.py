@@ -427,11 +427,7 @@ class TreeLearner(ViewLearner):
         """Draw the rows and columns of the trees of all members."""
         rng = np.random.default_rng(0)
         rng.bit_generator.state = self.rng.bit_generator.state
-        trees, members = self.draws.trees(rng, n_trees, shares), range(len(self.training))
-        rows = [part for m in members for tree in trees for part in (tree.rows[m], *tree.shared)]
-        columns = np.array([tree.columns[m] for m in members for tree in trees])
-        each = [sum(part.size for part in (tree.rows[m], *tree.shared)) for m in members for tree in trees]
-        return Drawn(np.concatenate(rows), np.array(each), columns, rng.bit_generator.state)
+        return Drawn(*self.draws.joined(rng, n_trees, shares), rng.bit_generator.state)
 
     def _draws(self) -> TreeDraws:
         """Return how the rows and columns of trees are drawn."""

@@ -46,7 +46,7 @@ def move_row(typing_context: Any, sums: Any, node: Any, slopes: Any, i: Any, l2:
 
 @intrinsic
 def move_pair(typing_context: Any, sums: Any, node: Any, slopes: Any, i: Any, l2: Any) -> Any:
-    """Do what `move_row` does for rows of one gradient and one hessian: a child is a vector, and so is what is moved."""
+    """Do what `move_row` does for rows of one gradient and one hessian, each child being a vector."""
     return types.float64(sums, node, slopes, i, types.float64), _move_pair
 
 
