@@ -156,14 +156,16 @@ def label_columns(
     counts = _counts(labels.fold if stands_for is None else labels.fold[stands_for == np.arange(n)], folds)
     for first in range(0, len(folds), at_once):
         some = folds[first : first + at_once]
-        for fold, part in zip(some, _parts(links, spreading, labels, [(fold,) for fold in some])):
-            rows = np.flatnonzero((labels.fold == fold) & linked)
-            columns[rows] = _columns([each[rows] for each in part], _shown(counts, fold) if whole else 1.0)
+        sums = _sums(links, spreading, labels, [(fold,) for fold in some])
+        rows = np.flatnonzero(linked & np.isin(labels.fold, some))
+        places = np.searchsorted(some, labels.fold[rows])
+        shown = np.array([_shown(counts, fold) if whole else 1.0 for fold in some])
+        columns[rows] = _columns([each[rows, places] for each in sums], shown[places])
     return columns
 
 
-def _parts(links: Any, spreading: Any, labels: KnownLabels, hidden: Sequence[tuple[int, ...]]) -> list[list[NDArray]]:
-    """Return sums over neighbours, over theirs, and of labels that spread, (n, k + 1) each, by what is hidden."""
+def _sums(links: Any, spreading: Any, labels: KnownLabels, hidden: Sequence[tuple[int, ...]]) -> list[NDArray]:
+    """Return sums over neighbours, over theirs, and of labels that spread, (n, h, k + 1) each, by what is hidden."""
     # by fold, those of none last
     shown = np.ones((len(hidden), int(labels.fold.max(initial=-1)) + 2), bool)
     shown[:, -1] = False
@@ -175,9 +177,7 @@ def _parts(links: Any, spreading: Any, labels: KnownLabels, hidden: Sequence[tup
     given_labels = np.hstack(given).astype(links.dtype)
     one = times(links, given_labels)
     two, spread = times(links, one), _spread(spreading, given_labels)
-    width = given[0].shape[1]
-    places = [slice(place * width, (place + 1) * width) for place in range(len(hidden))]
-    return [[one[:, own], two[:, own], spread[:, own]] for own in places]
+    return [each.reshape(len(each), len(hidden), -1) for each in (one, two, spread)]
 
 
 def unseen_rows(labels: KnownLabels) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -198,14 +198,17 @@ def unseen_columns(links: Any, labels: KnownLabels) -> NDArray[np.float32]:
     columns = np.full((rows.size, 3 * labels.codes.shape[1] + 3), np.nan, np.float32)
     least, most, folds = np.minimum(own, members), np.maximum(own, members), int(members.max(initial=0)) + 1
     pair, counts = least * folds + most, _counts(labels.fold, [folds - 1])
-    pairs = [divmod(each, folds) for each in np.unique(pair).tolist()]
+    pairs = np.unique(pair)
     at_once = max(1, MOST_NUMBERS // max(1, len(labels.fold) * (labels.codes.shape[1] + 1)))
-    spreading = symmetric(links, loops=False) if pairs else None
-    for first in range(0, len(pairs), at_once):
+    spreading = symmetric(links, loops=False) if pairs.size else None
+    for first in range(0, pairs.size, at_once):
         some = pairs[first : first + at_once]
-        for (a, b), part in zip(some, _parts(links, spreading, labels, some)):
-            here = np.flatnonzero(linked & (pair == a * folds + b))
-            columns[here] = _columns([each[rows[here]] for each in part], _shown(counts, a, b))
+        hidden = [divmod(each, folds) for each in some.tolist()]
+        sums = _sums(links, spreading, labels, hidden)
+        here = np.flatnonzero(linked & np.isin(pair, some))
+        places = np.searchsorted(some, pair[here])
+        shown = np.array([_shown(counts, *each) for each in hidden])
+        columns[here] = _columns([each[rows[here], places] for each in sums], shown[places])
     return columns
 
 
@@ -228,10 +231,10 @@ def _shown(counts: NDArray[np.int64], *hidden: int) -> float:
     return float((total - counts[[fold for fold in {*hidden} if fold >= 0]].sum()) / total) if total else 1.0
 
 
-def _columns(sums: Sequence[NDArray], shown: float) -> NDArray[np.float64]:
-    means = [_means(each) for each in sums]
+def _columns(sums: Sequence[NDArray], shown: NDArray[np.float64]) -> NDArray[np.float64]:
+    means, shown = [_means(each) for each in sums], np.maximum(shown, FAINT)[:, None]
     # as many as if all were shown: new rows see all of them, and would look better linked than any row of the fit
-    one, two, spread = (each[:, -1:] / max(shown, FAINT) for each in sums)
+    one, two, spread = (each[:, -1:] / shown.astype(each.dtype) for each in sums)
     # logarithms, for trees and linear learners alike see 1 to 10 as they see 10 to 100; spreading leaves shares far
     # below 1
     counts = [np.log1p(one), np.log1p(two), np.log(spread + 1e-9)]

@@ -181,11 +181,14 @@ class ViewCorrection:
         self.scales[:], self.by_fold[:] = 0.0, 0.0
         change = change[useful]
         gram, slope = change @ change.T + STRENGTH_OF_CORRECTION * np.eye(len(change)), change @ residuals
-        self.scales[useful] = np.linalg.solve(gram, slope)
+        grams, slopes = [gram], [slope]
         for k in range(len(self.by_fold)):
             # all rows less the fold's: each is multiplied twice, and not once a fold
             out, missed = change[:, fold == k], residuals[fold == k]
-            self.by_fold[k, useful] = np.linalg.solve(gram - out @ out.T, slope - out @ missed)
+            grams.append(gram - out @ out.T)
+            slopes.append(slope - out @ missed)
+        found = np.linalg.solve(np.stack(grams), np.stack(slopes)[:, :, None])[:, :, 0]
+        self.scales[useful], self.by_fold[:, useful] = found[0], found[1:]
 
     def added(
         self, predicted: Sequence[NDArray], covers: NDArray[np.bool_], prior: NDArray, fold: NDArray | None = None
