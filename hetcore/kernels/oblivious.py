@@ -3,7 +3,8 @@
 1  sort the rows by the bins of each column
 2  until no column gains, or the levels are enough:
 3      for each column: pass the rows, in that order, from the right to the left child of their node; between two bins,
-           sum over the nodes what both children explain
+           sum over the nodes what both children explain. Columns of few bins whose histograms say that they explain
+           less than another one are left out
 4      part every node by the best column and cut
 
 What a level gains is a sum over all rows, so that a split that pays only together with those above it (a product, an
@@ -22,6 +23,9 @@ from hetcore.kernels.grower import write_leaf
 from hetcore.kernels.layout import ALL_KNOWN, MISSING_BIN
 from hetcore.kernels.members import fall, take_step, write_slopes
 from hetcore.kernels.vector import move_pair, move_row
+
+FEW_CELLS = 2  # rows for each bin of each node, from which on a column's histograms are asked first
+ROUGH = 1e-6  # of what a column explains, by which its histograms may be wrong
 
 
 class Levels(NamedTuple):
@@ -52,6 +56,10 @@ class Levels(NamedTuple):
         What these explain.
     moved : (m,) float64
         What all nodes explain once the rows up to each one are on the left.
+    cells : (m, 2) float64
+        Histograms of a column of few bins, node after node.
+    rough : (c,) float64
+        What each column explains by them.
     """
 
     order: np.ndarray
@@ -65,6 +73,8 @@ class Levels(NamedTuple):
     sums: np.ndarray
     held: np.ndarray
     moved: np.ndarray
+    cells: np.ndarray
+    rough: np.ndarray
 
 
 def _sort_rows(binned, columns, rows, levels):
@@ -138,6 +148,55 @@ def _search_column(q, n_rows, n_nodes, best, l2, levels):
 search_column = kernel(_search_column, allocates=False)
 
 
+def _fill_cells(q, n_nodes, levels):
+    """Write the histograms of all nodes by column q, of gradients and hessians."""
+    order, ends, leaf, n = levels.order[q], levels.ends[q], levels.leaf, levels.n_bins[q]
+    widest, most, begin = 0, ends[0], np.uint32(0)
+    for k in range(1, n):
+        if ends[k] - ends[k - 1] > most:
+            widest, most = k, ends[k] - ends[k - 1]
+    levels.cells[: n_nodes * n] = 0.0
+    for k in range(n):
+        # of the widest bin they are what is left: of a column of few ones nearly all rows
+        for i in range(begin, ends[k] if k != widest else begin):
+            at = leaf[order[i]] * n + k
+            levels.cells[at, 0] += levels.slopes[order[i], 0]
+            levels.cells[at, 1] += levels.slopes[order[i], 1]
+        begin = ends[k]
+    for node in range(n_nodes):
+        for c in range(2):
+            rest = levels.totals[node, c]
+            for k in range(n):
+                rest -= levels.cells[node * n + k, c]
+            levels.cells[node * n + widest, c] = rest
+
+
+fill_cells = kernel(_fill_cells, allocates=False)
+
+
+def _explain_roughly(q, n_rows, n_nodes, l2, levels):
+    """Return what the best cut of column q explains, up to `ROUGH`; infinity where it has too many bins to ask."""
+    n, found, totals = levels.n_bins[q], levels.moved, levels.totals
+    if levels.slopes.shape[1] != 2 or FEW_CELLS * n * n_nodes > n_rows:
+        return np.inf
+    fill_cells(q, n_nodes, levels)
+    found[: n - 1] = 0.0
+    for node in range(n_nodes):
+        g, h = 0.0, l2
+        whole, heft = totals[node, 0], totals[node, 1] + 2.0 * l2
+        for k in range(n - 1):
+            g += levels.cells[node * n + k, 0]
+            h += levels.cells[node * n + k, 1]
+            found[k] += g * g / h + (whole - g) * (whole - g) / (heft - h)
+    best = 0.0
+    for k in range(n - 1):
+        best = max(best, found[k])
+    return best
+
+
+explain_roughly = kernel(_explain_roughly, allocates=False)
+
+
 def _write_level(first, depth, n_rows, n_nodes, l2, levels, nodes, values):
     """Write the nodes of a level as leaves, the first of which has the number `first`; return what they explain."""
     half, totals = levels.totals.shape[1] // 2, levels.totals
@@ -196,7 +255,13 @@ def _grow_oblivious(binned, columns, rows, params, levels, slopes, found):
     while depth != params.max_depth and 2 * n_nodes <= levels.held.shape[0]:
         # what is left by rounding is no gain
         best, column, cut = before * (1.0 + 1e-9) + params.min_gain, np.int64(-1), np.int64(0)
+        rough, least = levels.rough, best
         for q in range(columns.shape[0]):
+            rough[q] = explain_roughly(q, n_rows, n_nodes, params.l2, levels)
+            least = max(least, rough[q]) if rough[q] < np.inf else least
+        for q in range(columns.shape[0]):
+            if rough[q] < (1.0 - ROUGH) * least:
+                continue
             best, at = search_column(q, n_rows, n_nodes, best, params.l2, levels)
             if at >= 0:
                 column, cut = np.int64(columns[q]), at

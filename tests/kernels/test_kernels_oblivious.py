@@ -68,6 +68,26 @@ def test_members_are_boosted_as_the_twin_boosts_them(k, classes, n_jobs):
     assert trees[0].nodes["count"][0] == rows[0].size
 
 
+@pytest.mark.parametrize("classes", [False, True])
+def test_columns_of_few_bins_are_compared_by_histograms_first(classes):
+    rng = np.random.default_rng(5)
+    # of one bin, two, few ones, some missing, and the second once more: of two alike the first is taken
+    bins = [np.zeros(400), rng.integers(0, 2, 400), rng.random(400) < 0.05, rng.integers(0, 6, 400), np.zeros(400)]
+    binned = np.array(bins, np.uint8)
+    binned[3, rng.random(400) < 0.2], binned[4] = 255, binned[1]
+    codes = (rng.random((300, 1)) < 0.3 + 0.4 * (binned[1, :300, None] ^ (binned[3, :300, None] > 2))).astype(float)
+    drawn = [[(np.flatnonzero(rng.random(300) < 0.8).astype(np.int32), np.arange(5, dtype=np.int32))] * 4]
+    pull, weight, limit = np.empty((1, 0, 1)), np.float32(1.0), 0.9 if classes else np.inf
+    found, twin = np.zeros((2, 1, 400, 1))
+    (splits,) = naive.boost_oblivious(binned, codes, pull, weight, twin, PARAMS, drawn, 0.5, limit)
+    grower = ObliviousGrower(binned, np.full(5, 6, np.int32), (1, int(classes)), PARAMS, 1)
+    trees, _ = boosted(grower, drawn, (found, codes, pull, weight, 0.5, limit), 1, classes)
+    assert_allclose(found, twin, rtol=1e-5, atol=1e-6)
+    firsts = [[(node["feature"], node["threshold_bin"]) for node in tree.nodes[[0, 1, 3]]] for tree in trees]
+    assert firsts == splits
+    assert {column for levels in splits for column, _ in levels} <= {1, 2, 3}
+
+
 def test_an_exclusive_or_is_found_where_a_search_by_nodes_sees_nothing():
     rng = np.random.default_rng(1)
     X = rng.normal(size=(400, 12)).astype(np.float32)
