@@ -267,6 +267,7 @@ def levels_for(m: int, n_columns: int, shape: tuple[int, int], params: TreeParam
         totals=np.empty((leaves, width)),
         sums=np.empty((leaves, 2, width)),
         held=np.empty(leaves),
+        uncut=np.empty(leaves),
         moved=np.empty(m),
         cells=np.empty((m, 2)),
         rough=np.empty(n_columns),

@@ -52,8 +52,8 @@ class Levels(NamedTuple):
         Of each node.
     sums : (L, 2, W) float64
         Of its left and its right child.
-    held : (L,) float64
-        What these explain.
+    held, uncut : (L,) float64
+        What these explain, and what they do while all rows are on the right.
     moved : (m,) float64
         What all nodes explain once the rows up to each one are on the left.
     cells : (m, 2) float64
@@ -72,6 +72,7 @@ class Levels(NamedTuple):
     totals: np.ndarray
     sums: np.ndarray
     held: np.ndarray
+    uncut: np.ndarray
     moved: np.ndarray
     cells: np.ndarray
     rough: np.ndarray
@@ -115,19 +116,36 @@ def _explained(left, right, l2):
 explained = kernel(_explained, allocates=False, reorders=True)
 
 
-def _search_column(q, n_rows, n_nodes, best, l2, levels):
-    """Line 3 for column q; return what its best cut explains, or `best` if none explains more, and the cut or -1."""
+def _explain_uncut(n_nodes, l2, levels):
+    """Return what all nodes explain while all of their rows are on the right, which no column changes."""
+    found = 0.0
+    for node in range(n_nodes):
+        for c in range(levels.totals.shape[1]):
+            levels.sums[node, 0, c] = 0.0
+            levels.sums[node, 1, c] = levels.totals[node, c]
+        levels.uncut[node] = explained(levels.sums[node, 0], levels.sums[node, 1], l2)
+        found += levels.uncut[node]
+    return found
+
+
+explain_uncut = kernel(_explain_uncut, allocates=False)
+
+
+def _search_column(q, n_nodes, now, best, l2, levels):
+    """Line 3 for column q; return what its best cut explains, or `best` if none explains more, and the cut or -1.
+
+    Uncut all nodes explain `now`.
+    """
     order, ends, slopes = levels.order[q], levels.ends[q], levels.slopes
     sums, held, moved = levels.sums, levels.held, levels.moved
-    width, now, cut, n_cuts = slopes.shape[1], 0.0, -1, levels.n_bins[q] - 1
+    width, cut, n_cuts = slopes.shape[1], -1, levels.n_bins[q] - 1
     if n_cuts < 1:
         return best, cut
     for node in range(n_nodes):
         for c in range(width):
             sums[node, 0, c] = 0.0
             sums[node, 1, c] = levels.totals[node, c]
-        held[node] = explained(sums[node, 0], sums[node, 1], l2)
-        now += held[node]
+        held[node] = levels.uncut[node]
     # rows of the last bin have no cut after them; what is compared in the same loop makes it twice as long
     for i in range(ends[n_cuts - 1]):
         place = order[i]
@@ -255,14 +273,14 @@ def _grow_oblivious(binned, columns, rows, params, levels, slopes, found):
     while depth != params.max_depth and 2 * n_nodes <= levels.held.shape[0]:
         # what is left by rounding is no gain
         best, column, cut = before * (1.0 + 1e-9) + params.min_gain, np.int64(-1), np.int64(0)
-        rough, least = levels.rough, best
+        rough, least, uncut = levels.rough, best, explain_uncut(n_nodes, params.l2, levels)
         for q in range(columns.shape[0]):
             rough[q] = explain_roughly(q, n_rows, n_nodes, params.l2, levels)
             least = max(least, rough[q]) if rough[q] < np.inf else least
         for q in range(columns.shape[0]):
             if rough[q] < (1.0 - ROUGH) * least:
                 continue
-            best, at = search_column(q, n_rows, n_nodes, best, params.l2, levels)
+            best, at = search_column(q, n_nodes, uncut, best, params.l2, levels)
             if at >= 0:
                 column, cut = np.int64(columns[q]), at
         if column < 0:

@@ -101,7 +101,7 @@ def _levels() -> oblivious.Levels:
     """Return room for an oblivious tree over three rows of one column."""
     order, ends, leaf = (np.empty(shape, np.uint32) for shape in ((1, 3), (1, 256), 3))
     bins = np.empty((1, 256), np.uint8), ends, np.empty(1, np.int64), np.empty(257, np.int64)
-    sums = np.empty((2, 2)), np.empty((2, 2, 2)), np.empty(2), np.empty(3), np.empty((3, 2)), np.empty(1)
+    sums = np.empty((2, 2)), np.empty((2, 2, 2)), np.empty(2), np.empty(2), np.empty(3), np.empty((3, 2)), np.empty(1)
     return oblivious.Levels(order, *bins, leaf, np.empty((3, 2), np.float32), *sums)
 
 
