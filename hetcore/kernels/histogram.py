@@ -141,15 +141,18 @@ def _build_sparse(scratch, bins, rows, ordered):
     int
         How many, but for the missing one.
     """
-    width, n = ordered.shape[1], 0
+    width, n, sums, packed = ordered.shape[1], 0, scratch.sums, scratch.packed
     for i in range(rows.shape[0]):
         b = np.int64(bins[rows[i]])
         scratch.marks[b >> 6] |= np.int64(1) << (b & 63)
-        if width > 2:
-            add_row(scratch.sums, b, ordered, i)
+        # a word or two a row without a loop over them, which costs as much again
+        if width == 1:
+            sums[b, 0] += ordered[i, 0]
+        elif width == 2:
+            sums[b, 0] += ordered[i, 0]
+            sums[b, 1] += ordered[i, 1]
         else:
-            for c in range(width):
-                scratch.sums[b, c] += ordered[i, c]
+            add_row(sums, b, ordered, i)
     for quarter in range(4):
         # from bit to bit: looking into every bin would cost more than all of the rows
         mark = scratch.marks[quarter]
@@ -158,9 +161,11 @@ def _build_sparse(scratch, bins, rows, ordered):
             b = 64 * quarter + lowest_bit(mark)
             mark &= mark - 1
             scratch.bins[n] = b
-            for c in range(width):
-                scratch.packed[c, n] = scratch.sums[b, c]
-                scratch.sums[b, c] = 0
+            packed[0, n] = sums[b, 0]
+            sums[b, 0] = 0
+            for c in range(1, width):
+                packed[c, n] = sums[b, c]
+                sums[b, c] = 0
             n += 1
     if scratch.bins[n - 1] == MISSING_BIN:
         return n - 1

@@ -353,12 +353,19 @@ def _scan_single(n, n_missing, node, layout, slope, scratch, best):
     shift, move, keep, unit, heft = bits, 0, mask, layout.units[0], 1.0
     if last > 0:
         shift, move, keep, heft = 0, bits, np.int64(-1), layout.units[1]
+    for c in range(1 + last):
+        for j in range(1, n):
+            words[c, j] += words[c, j - 1]
     for side in range(1 + (n_missing > 0)):
-        word, packed = side * words[0, n], side * words[last, n]
+        for c in range(side * (1 + last)):
+            for j in range(n):
+                words[c, j] += words[c, n]
+        # nearly all columns are dismissed by vector code
+        if not any_better(words[0, :n], shift, slope, words[last, :n], layout, node, best[KEY]):
+            continue
         key, at, better = best[KEY], -1, False
         for j in range(n):
-            word += words[0, j]
-            packed += words[last, j]
+            word, packed = words[0, j], words[last, j]
             count, weight = packed & mask, np.float64((packed >> move) & keep) * heft
             a = weight + node.l2
             d = np.float64(word >> shift) * unit - slope * a
