@@ -337,7 +337,7 @@ class TreeLearner(ViewLearner):
 
     def _begin(self, content: ViewContent) -> None:
         """Take what does not depend on the columns."""
-        self.rng = np.random.default_rng(content.seed)
+        self.rng, self.beside = np.random.default_rng(content.seed), np.random.default_rng(0)
         self.shallow, self.oblivious = (content.learner == f"{kind} trees" for kind in ("shallow", "oblivious"))
         self.shape = (self.outputs.k, self.outputs.k if self.outputs.is_classifier else 0)
         self.n_trees = TREES_OF_CLASSES if self.outputs.k > 1 else TREES
@@ -425,7 +425,8 @@ class TreeLearner(ViewLearner):
 
     def _drawn(self, n_trees: int, shares: bool) -> Drawn:
         """Draw the rows and columns of the trees of all members."""
-        rng = np.random.default_rng(0)
+        # of a stream beside the learner's: to make one takes longer than many a draw
+        rng = self.beside
         rng.bit_generator.state = self.rng.bit_generator.state
         return Drawn(*self.draws.joined(rng, n_trees, shares), rng.bit_generator.state)
 

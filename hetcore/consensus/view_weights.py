@@ -28,6 +28,7 @@ __all__ = [
 RULES = ("entropy", "softmax", "equal")
 SHARPNESS = (3.0, 1.0, 2.0, 4.5, 6.0, 9.0, 12.0, 18.0, 27.0, 36.0)  # that "auto" chooses from; 1 is the paper's
 LABELS_PER_SHARPNESS = 15  # labelled rows for each 1 of the largest sharpness above the first
+AT_ONCE = 100_000  # numbers up to which views are summed in one call
 FAINT = 1e-9  # of the largest weight: views below it are skipped where others cover the same
 PSEUDO_ROWS, PSEUDO_RATIO = 10, 2.0  # rows that a partial view is shrunk by, and its loss on them over the usual one
 SURE = 1.0  # standard errors that a table's views must beat the prior by, for it to explain anything
@@ -148,12 +149,20 @@ def consensus(weights: NDArray, predicted: Sequence[NDArray], covers: NDArray, p
         used = np.flatnonzero(weights > 0)
     if used.size and covers[used].all():
         # one number for all rows, and no pass over them for each
-        return sum(weights[i] * predicted[i] for i in used) / weights[used].sum()
+        return _sum_of(weights[used, None], predicted, used) / weights[used].sum()
     mass, total = weights[used] @ covers[used], np.zeros_like(predicted[0])
-    for i in used:
-        total += (weights[i] * covers[i])[:, None] * predicted[i]
+    if used.size:
+        total = _sum_of(weights[used, None] * covers[used], predicted, used)
     some = mass > 0
     return np.where(some[:, None], total / np.where(some, mass, 1.0)[:, None], prior)
+
+
+def _sum_of(weights: NDArray, predicted: Sequence[NDArray], used: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return the sum (n, k) of weights (u, n or 1) times what some views say (n, k), added up one after the other."""
+    # few rows at once: a call for each view takes longer than the sum. Of a single number NumPy adds in another order
+    if 1 < predicted[0].size <= AT_ONCE // used.size:
+        return (weights[:, :, None] * np.array([predicted[i] for i in used])).sum(axis=0)
+    return sum(weight[:, None] * predicted[i] for weight, i in zip(weights, used))
 
 
 def _of_each(weights: NDArray, predicted: NDArray, covers: NDArray, prior: NDArray) -> NDArray[np.float64]:
