@@ -219,7 +219,8 @@ def class_counts(labels: NDArray) -> tuple[NDArray[np.str_], NDArray[np.int64]]:
     """
     classes, counts = np.unique(labels.astype(str), return_counts=True)
     if classes.size < 2:
-        only = str(classes[0])
-        raise DataError(f"All {len(labels):,} labels are {only!r}: a classifier needs at least two classes.")
+        only, count = str(classes[0]), len(labels)
+        which = "The only label is" if count == 1 else f"All {count:,} labels are"
+        raise DataError(f"{which} {only!r}: a classifier needs at least two classes.")
     _refuse_measurements(classes, len(labels))
     return classes, counts

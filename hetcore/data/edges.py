@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -29,7 +30,8 @@ UNNAMED = re.compile(r"(column[ _]?)?\d+")
 class RawEdges(NamedTuple):
     """Edges as given: `ids` the distinct nodes, `a` and `b` (e,) their places with -1 for a missing id, `weights` (e,).
 
-    A weight that is no number is NaN. `mirrored` says that the format itself lists each edge in both directions.
+    A weight that is no number is NaN, and stands in `given` (e,) as it was. `mirrored` says that the format itself
+    lists each edge in both directions.
     """
 
     ids: pl.Series
@@ -38,6 +40,7 @@ class RawEdges(NamedTuple):
     weights: NDArray[np.float64]
     findings: list[Finding]
     mirrored: bool
+    given: Sequence[Any] | None = None
 
 
 def read_edges(data: Any) -> RawEdges:
@@ -102,6 +105,7 @@ def _from_frame(frame: pl.DataFrame) -> RawEdges:
         weights=weights,
         findings=findings + more,
         mirrored=False,
+        given=None if weight is None else frame[weight],
     )
 
 
@@ -156,13 +160,15 @@ def _from_networkx(graph: nx.Graph) -> RawEdges:
     if graph.is_directed():
         cure = "hetcore.Graph(graph, directed=True) keeps their direction"
         findings.append(Finding("directed", "", len(edges), f"a directed graph, whose edges count both ways: {cure}"))
+    given = [edge[2] for edge in edges]
     return RawEdges(
         ids=ids,
         a=a,
         b=b,
-        weights=_numbers([edge[2] for edge in edges]),
+        weights=_numbers(given),
         findings=findings + _merged_nodes(texts, ids),
         mirrored=False,
+        given=given,
     )
 
 

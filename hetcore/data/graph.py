@@ -16,7 +16,7 @@ from hetcore.data.edges import RawEdges, read_edges
 from hetcore.data.fingerprint import hash_array, hash_column
 from hetcore.data.identity import positions, text_array
 from hetcore.data.report import Finding
-from hetcore.data.text import counted
+from hetcore.data.text import counted, quoted
 from hetcore.errors import ParameterError
 
 __all__ = ["Graph", "placed_arcs"]
@@ -276,13 +276,17 @@ def _dropped(kind: str, which: NDArray[np.bool_], raw: RawEdges, what: str) -> F
     if count == 0:
         return None
     some = np.flatnonzero(which)[:5]
-    examples = tuple(_edge_text(raw.ids, raw.a[i], raw.b[i], raw.weights[i]) for i in some)
+    examples = tuple(_edge_text(raw, int(i)) for i in some)
     return Finding(kind, "", count, f"{counted(count, 'edge')} {what}: dropped", examples)
 
 
-def _edge_text(ids: pl.Series, a: int, b: int, weight: float) -> str:
-    ends = [ids[int(end)] if end >= 0 else "?" for end in (a, b)]
-    return f"{ends[0]} – {ends[1]}, weight {weight:g}"
+def _edge_text(raw: RawEdges, i: int) -> str:
+    ends = [raw.ids[int(end)] if end >= 0 else "?" for end in (raw.a[i], raw.b[i])]
+    weight = f"{raw.weights[i]:g}"
+    # what can't be read is told as it stands: "2,5" is found in a file, nan is not
+    if raw.given is not None and np.isnan(raw.weights[i]):
+        weight = "none" if raw.given[i] is None else quoted(str(raw.given[i]))
+    return f"{ends[0]} – {ends[1]}, weight {weight}"
 
 
 def _merged(

@@ -115,6 +115,13 @@ def test_weights_written_as_text_are_read():
     assert edge_set(graph) == {("a", "b", 2.5)} and found(graph) == {"bad_weight": 1}
 
 
+@pytest.mark.parametrize("weight", ["2,5", "nan", None])
+def test_a_weight_that_cannot_be_read_is_shown_as_it_stands(weight):
+    graph = Graph(pl.DataFrame({"source": ["a", "b"], "target": ["b", "c"], "weight": ["1", weight]}))
+    (finding,) = (each for each in graph.findings if each.kind == "bad_weight")
+    assert finding.examples == (f"b – c, weight {'none' if weight is None else repr(weight)}",)
+
+
 def test_networkx_weights_of_mixed_types():
     given = nx.DiGraph()
     given.add_edge(1, 2, weight=3)
