@@ -11,7 +11,7 @@ from scipy.optimize import minimize
 import hetcore as hc
 from hetcore.consensus.outputs import Outputs
 from hetcore.consensus.view_sum import STRENGTH, ViewSum, factors, nearest_scales, summed
-from hetcore.consensus.view_weights import consensus
+from hetcore.consensus.view_weights import AT_ONCE, consensus
 from hetcore.projection import Projection
 
 
@@ -124,3 +124,16 @@ def test_a_value_far_out_counts_as_four_deviations():
     assert_allclose(scaled(X)[:, 0], (X[:, 0] - X[:, 0].mean()) / X[:, 0].std())
     words = Projection.fit(np.abs(X), unit_rows=True)
     assert words.limit is None and Projection.fit(np.full((3, 1), np.nan)).limit[0] == np.inf
+
+
+@pytest.mark.parametrize("everywhere", [True, False])
+def test_e_of_a_row_has_the_same_bits_among_others_and_alone(everywhere):
+    rng, v, n = np.random.default_rng(3), 17, AT_ONCE // 17 + 1  # one row too many to be summed in one call
+    weights, predicted, prior = rng.random(v), rng.normal(size=(v, n, 1)), np.array([0.3])
+    covers = np.ones((v, n), bool) if everywhere else rng.random((v, n)) < 0.6
+    # mass is summed by rows in blocks of its own, so all views of a row cover it or the others' weights are whole
+    weights = weights if everywhere else np.ones(v)
+    whole = consensus(weights, predicted, covers, prior)
+    for size in (1, 2, 50):
+        some = slice(7, 7 + size)
+        assert_array_equal(consensus(weights, predicted[:, some], covers[:, some], prior), whole[some])

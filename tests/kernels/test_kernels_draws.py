@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from hetcore.members import MOST_TOGETHER, drawn, drawn_together
+from hetcore.members import MOST_TOGETHER, TreeDraws, drawn, drawn_together
 from tests.naive import draws as naive
 
 
@@ -37,3 +37,19 @@ def test_what_the_kernel_does_not_know_is_drawn_by_numpy(size, bits):
     found = drawn_together(pools(size, 30), [40, 7], rng)
     for one, pool, count in zip(found, pools(size, 30), [40, 7]):
         assert_array_equal(one, drawn(pool, count, twin))
+
+
+@pytest.mark.parametrize("bits", [np.random.PCG64, np.random.MT19937])
+@pytest.mark.parametrize("shares", [False, True])
+def test_a_rounds_draws_in_one_array_are_those_of_its_trees(shares, bits):
+    training, among, columns = pools(30, 20, 25), pools(40)[0], np.arange(1, 12, dtype=np.int32)
+    draws = TreeDraws(training, [15, 10, 12], among, 0.5, columns, 4)
+    rng, twin = np.random.Generator(bits(2)), np.random.Generator(bits(2))
+    rows, sizes, chosen = draws.joined(rng, 3, shares)
+    trees, parts = draws.trees(twin, 3, shares), np.split(rows, np.cumsum(sizes)[:-1])
+    assert rng.random() == twin.random() and rows.dtype == chosen.dtype == np.int32
+    # member after member, and of each tree after tree
+    places = [(m, tree) for m in range(3) for tree in trees]
+    for (m, tree), own, of_tree in zip(places, parts, chosen, strict=True):
+        assert_array_equal(own, np.concatenate([tree.rows[m], *tree.shared]))
+        assert_array_equal(of_tree, tree.columns[m])
