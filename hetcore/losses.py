@@ -15,9 +15,8 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import logsumexp
 
-from hetcore.numerics import softmax
+from hetcore.numerics import log_sum_exp, softmax
 
 __all__ = ["HalfSquared", "Logistic", "Softmax"]
 
@@ -63,7 +62,7 @@ class Softmax:
 
     def value(self, f: NDArray, y: NDArray) -> NDArray:
         """Return the loss of each row, (n,)."""
-        return logsumexp(f, axis=-1) - (y * f).sum(axis=-1)
+        return log_sum_exp(f, axis=-1) - (y * f).sum(axis=-1)
 
     def gradient(self, f: NDArray, y: NDArray) -> NDArray:
         """Return the first derivatives, (n, K)."""

@@ -84,20 +84,21 @@ def power_of_two(values: ArrayLike, axis: int | None = None) -> NDArray[np.float
     return np.where(largest > 0, np.ldexp(1.0, exponents), 1.0)
 
 
-def log_sum_exp(values: NDArray[np.float64]) -> float:
-    """Return ln(sum(exp(values))) of values (n,), finite or -inf and n > 0, with the bits of scipy.special.logsumexp.
+def log_sum_exp(values: NDArray[np.float64], axis: int | None = None) -> Any:
+    """Return ln(sum(exp(values))) along an axis, of all unless given, with the bits of scipy.special.logsumexp.
 
-    A tenth of its time where n is small: weights of boosting are normalised in every round.
+    A tenth of its time where they are few: weights of boosting are normalised, and losses looked at, in every round.
+    Values are finite or -inf.
     """
-    largest = values.max()
+    largest = values.max(axis=axis, keepdims=True)
     # -inf throughout, or NaN: SciPy knows what that is
-    if not np.isfinite(largest):
-        return float(special.logsumexp(values))
+    if not np.isfinite(largest).all():
+        return special.logsumexp(values, axis=axis)
     equal = values == largest
     # the largest apart from the sum, as there: it is 1 to the last digit
-    rest = np.exp(np.where(equal, -np.inf, values) - largest).sum()
-    count = float(np.count_nonzero(equal))
-    return float(np.log1p(rest / count) + np.log(count) + largest)
+    rest = np.exp(np.where(equal, -np.inf, values) - largest).sum(axis=axis, keepdims=True)
+    count = equal.sum(axis=axis, keepdims=True, dtype=np.float64)
+    return (np.log1p(rest / count) + np.log(count) + largest).squeeze(axis)[()]
 
 
 def softmax(scores: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -15,10 +15,10 @@ from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import logsumexp
 from scipy.stats import norm
 
 from hetcore.multimodal.risk import exponents
+from hetcore.numerics import log_sum_exp
 
 __all__ = [
     "MOST_RISE", "STEPS", "RiskAlongStep", "bayes_step", "bounded", "fixed_step", "grid_step", "held_back",
@@ -56,7 +56,7 @@ class RiskAlongStep:
 
     def value(self, steps: NDArray) -> float:
         """Return the logarithm of the mean risk at steps (p,)."""
-        return float(logsumexp(self.start + steps @ self.slopes) - self.log_n)
+        return float(log_sum_exp(self.start + steps @ self.slopes) - self.log_n)
 
     def model(self, steps: NDArray) -> tuple[float, NDArray[np.float64], NDArray[np.float64]]:
         """Return the logarithm of the mean risk, and gradient (p,) and Hessian (p, p) of the risk over the risk."""

@@ -33,7 +33,8 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import logsumexp
+
+from hetcore.numerics import log_sum_exp
 
 __all__ = ["Exact", "curvature", "direction", "exponents", "log_risk", "printed_target", "tilted"]
 
@@ -58,7 +59,7 @@ def exponents(scores: NDArray, y: NDArray) -> NDArray[np.float64]:
 
 def log_risk(scores: NDArray, y: NDArray) -> float:
     """Return the logarithm of the mean risk; finite for any finite scores."""
-    return float(logsumexp(exponents(scores, y)) - np.log(len(y)))
+    return float(log_sum_exp(exponents(scores, y)) - np.log(len(y)))
 
 
 def _weights(scores: NDArray, y: NDArray, power: float) -> NDArray[np.float64]:

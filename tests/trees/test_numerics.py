@@ -61,6 +61,11 @@ def test_log_sum_exp_has_the_bits_of_scipy(n):
     for values in (rng.normal(size=n), 1e3 * rng.normal(size=n), np.round(rng.normal(size=n)), np.full(n, -745.3)):
         values[1::3] = -np.inf
         assert log_sum_exp(values) == logsumexp(values)
+    rows = rng.normal(size=(n, 4)) * 10.0 ** rng.integers(-2, 3, (n, 1))
+    rows[:, 1:][rng.random((n, 3)) < 0.2] = -np.inf
+    rows = np.hstack([rows, rows[:, :2]])
+    np.testing.assert_array_equal(log_sum_exp(rows, axis=-1), logsumexp(rows, axis=-1))
+    assert log_sum_exp(rows) == logsumexp(rows)
     assert log_sum_exp(np.full(n, -np.inf)) == -np.inf and np.isnan(log_sum_exp(np.full(n, np.nan)))
 
 
