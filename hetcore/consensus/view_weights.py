@@ -149,20 +149,24 @@ def consensus(weights: NDArray, predicted: Sequence[NDArray], covers: NDArray, p
         used = np.flatnonzero(weights > 0)
     if used.size and covers[used].all():
         # one number for all rows, and no pass over them for each
-        return _sum_of(weights[used, None], predicted, used) / weights[used].sum()
-    mass, total = weights[used] @ covers[used], np.zeros_like(predicted[0])
-    if used.size:
-        total = _sum_of(weights[used, None] * covers[used], predicted, used)
+        return _sum_of(weights, predicted, used) / weights[used].sum()
+    mass, total = weights[used] @ covers[used], _sum_of(weights, predicted, used, covers)
     some = mass > 0
     return np.where(some[:, None], total / np.where(some, mass, 1.0)[:, None], prior)
 
 
-def _sum_of(weights: NDArray, predicted: Sequence[NDArray], used: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return the sum (n, k) of weights (u, n or 1) times what some views say (n, k), added up one after the other."""
+def _sum_of(
+    weights: NDArray, predicted: Sequence[NDArray], used: NDArray[np.int64], covers: NDArray | None = None
+) -> NDArray[np.float64]:
+    """Return the sum (n, k) of what some views say times their weights, added up one after the other."""
+    total = np.zeros_like(predicted[0])
     # few rows at once: a call for each view takes longer than the sum. Of a single number NumPy adds in another order
-    if 1 < predicted[0].size <= AT_ONCE // used.size:
-        return (weights[:, :, None] * np.array([predicted[i] for i in used])).sum(axis=0)
-    return sum(weight[:, None] * predicted[i] for weight, i in zip(weights, used))
+    if total.size > 1 and 0 < used.size * total.size <= AT_ONCE:
+        parts = weights[used, None] if covers is None else weights[used, None] * covers[used]
+        return (parts[:, :, None] * np.array([predicted[i] for i in used])).sum(axis=0)
+    for i in used:
+        total += (weights[i] if covers is None else (weights[i] * covers[i])[:, None]) * predicted[i]
+    return total
 
 
 def _of_each(weights: NDArray, predicted: NDArray, covers: NDArray, prior: NDArray) -> NDArray[np.float64]:
