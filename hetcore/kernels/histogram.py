@@ -96,7 +96,7 @@ def _build_group(scratch, binned, columns, n_bins, rows, ordered):
         add_many(scratch, binned, columns, rows, ordered)
 
 
-build_group = kernel(_build_group, allocates=False, inlined=True)
+build_group = kernel(_build_group, allocates=False)
 
 
 def _store(histogram, out, width):

@@ -270,7 +270,7 @@ def _scan_words(n, node, layout, outputs, scratch, best):
     return at >= 0
 
 
-scan_words = kernel(_scan_words, allocates=False, inlined=True)
+scan_words = kernel(_scan_words, allocates=False)
 
 
 def _scan_cuts(histogram, start, node, layout, outputs, scratch, best):
