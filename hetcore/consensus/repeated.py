@@ -22,6 +22,7 @@ from hetcore.consensus.recall import MEMORY, held_beside
 from hetcore.consensus.view_consensus import choose_lambda1
 from hetcore.consensus.view_predictor import ViewModel, added
 from hetcore.data import HetData
+from hetcore.kernels.threads import run_each
 from hetcore.schema import Stored, parts
 from hetcore.targets import Problem, Scale
 
@@ -86,8 +87,8 @@ class RepeatedBoosting:
 
     def round(self) -> bool:
         """Do one round of each fit that has not ended; return whether nothing is left to do."""
-        for each in self.going:
-            each.learn()
+        # side by side, the parts of a round too that are not shared out by view
+        run_each(lambda each: each.learn(), self.going, self.executor.n_jobs)
         # one lambda1 for all, the ended ones among them, for it has one value to a person
         ended = [each for each in self.fits if each not in self.going]
         if choose_lambda1(self.going, ended):

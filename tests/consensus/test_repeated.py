@@ -228,3 +228,12 @@ def test_few_labels_err_less_on_average():
         one, four = (((fit.predict(data) - truth)[rows] ** 2).mean() for fit in fits)
         ratios.append(np.log(four / one))
     assert np.mean(ratios) < 0
+
+
+def test_fits_that_go_side_by_side_have_the_bits_of_one_after_the_other(repeated):
+    fit, data, _, task = repeated
+    _, truth = planted(task, n=80)
+    threads = model(task, n_repeats=FITS, n_iterations=6, n_jobs=3).fit(data, eval_y=truth)
+    assert_array_equal(fit.predict(data), threads.predict(data))
+    assert fit.history_.drop("seconds").equals(threads.history_.drop("seconds"))
+    assert dumps(fit) == dumps(threads.set_params(n_jobs=fit.n_jobs))
