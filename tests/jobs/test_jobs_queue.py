@@ -149,13 +149,18 @@ def test_a_run_that_began_by_itself_gives_way_once_nobody_watches_it_and_others_
     until(studio, left, lambda status: status.rounds > 0)
     clock.now += LIMITS.away_seconds + 1
     studio.status(seen)
-    waits = studio.submit(task(), "ben")
+    # one that is there until it is stopped: were it done before the sweep, nobody would wait any more
+    waits = studio.submit(task("EndlessRegressor"), "ben")
     with studio.changed:
         assert studio.changed.wait_for(lambda: not studio.status(left, watch=False).active, PATIENCE)
     assert studio.status(seen).active
     clock.now += LIMITS.away_seconds + 1
     studio.sweep()
-    assert ended(studio, waits).state == "finished" and not studio.status(seen).active
+    with studio.changed:
+        assert studio.changed.wait_for(lambda: not studio.status(seen, watch=False).active, PATIENCE)
+    until(studio, waits, lambda status: status.rounds > 0)
+    studio.stop(waits)
+    assert ended(studio, waits).state == "stopped"
 
 
 def test_a_run_that_was_asked_for_goes_on_unwatched_though_others_wait(single):
