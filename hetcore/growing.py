@@ -184,7 +184,7 @@ def n_words(n_outputs: int, n_hessians: int) -> int:
 
 def kept_rows_for(width: int, bins: int, n_columns: int) -> int:
     """Return the fewest rows of a node whose histograms, of so many bins in all columns, are kept: see `Problem`."""
-    # measured: below about half a row and more a bin, building costs less than storing, loading and subtracting
+    # measured: below half a row a bin, a little more with each word, building costs less than keeping and subtracting
     return int((1 + width / 8) * bins / (2 * n_columns))
 
 

@@ -431,7 +431,8 @@ def _grow_tree(problem, params, work, scratch, values, row_leaf, phase):
     """
     if phase == WHOLE or phase == START:
         start(problem, params, work)
-    # phases, because threads can't wait for one another inside compiled code: Python waits between them
+    # phases, because threads can't wait for one another inside compiled code: Python waits between them. One loop for
+    # both ways, because each of the three is copied to where it is called
     found = phase
     while phase != START and phase != FINISH:
         if found == QUEUE or found == SPLIT:

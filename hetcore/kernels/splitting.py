@@ -347,7 +347,7 @@ scan_columns = kernel(_scan_columns, allocates=False)
 
 
 def _scan_single(n, n_missing, node, layout, slope, scratch, best):
-    """Do what `scan_sparse` does for a single output, whose `slope` is G / s, in one loop."""
+    """Do what `scan_sparse` does for a single output, whose `slope` is G / s."""
     words, bits, last = scratch.packed, layout.count_bits, layout.n_hessians
     mask, improved = (np.int64(1) << bits) - 1, False
     shift, move, keep, unit, heft = bits, 0, mask, layout.units[0], 1.0
