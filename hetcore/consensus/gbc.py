@@ -35,7 +35,7 @@ Departures of the default from the paper
 - Weights are (4.10) of out-of-fold losses to the power q (`sharpness`); q = 1 is the paper's. They enter E, lambda0's
   pull and the prediction. A loss is over the records of a view, for what is usual there (`losses_on_own_rows` of
   `hetcore.consensus.view_weights`). A table's weight is the sum over its views' mean parts in E; that of a view of
-  several is dealt to them by what each explains out of fold alone.
+  several is dealt to them by how much of what it predicts each predicts alone (`parts_of_tables` there).
 - Graphs' weights are (4.11) of how much less linked instances differ than any two do, cubed, in labels and predictions
   or else in residuals; 0 where in neither by three standard errors.
 - The third term of (4.4) is minimised for the consensus itself, which is made smooth along the links with lambda1

@@ -26,6 +26,7 @@ from hetcore.consensus.view_weights import (
     fitted_mix,
     losses_of_each,
     losses_on_own_rows,
+    parts_of_tables,
     rivals_of,
     sharpness_for,
     weights_of,
@@ -39,6 +40,7 @@ LAMBDA1 = (0.0, 0.1, 0.3, 1.0, 3.0)
 LOOKS = (5, 10, 20, 40, 80, 160)  # rounds after which "auto" looks again for lambda1
 MOST_COMPARED = 20_000  # labelled rows on which views are compared that miss some
 FAINT = 0.05  # of the largest weight, below which a view has no say in a pull
+MOST_REGRESSED = 5_000  # labelled rows by which views of several tables are dealt to these
 MOST_SMOOTHED = 16  # columns that are smoothed in one pass over the links
 OF_LINKS = ("graph_weights", "lambda1", "paths", "blend", "residual_share", "missed")  # what lines 6 and 7 find
 LEAST = 1e-200  # weight of a view of which (4.10) leaves nothing: it counts where no other covers a row
@@ -424,14 +426,18 @@ class ViewConsensus:
 
     def shares(self) -> NDArray[np.float64]:
         """Return each view's shares (v, p + q) in what its tables and graphs explain: rows sum to 1."""
-        gains, firm = {}, {}
-        for name in self.columns.tables.names:
-            own = [i for i, view in enumerate(self.views) if view.view.tables == (name,) and not view.view.graphs]
-            gains[name] = float(self.explains[own].max())
-            firm[name] = float(self.surely[own].max())
+        own = {
+            name: [i for i, view in enumerate(self.views) if view.view.tables == (name,) and not view.view.graphs]
+            for name in self.columns.tables.names
+        }
+        firm = {name: float(self.surely[each].max()) for name, each in own.items()}
         # a table of noise beats the prior by an error every now and then
-        gains = firm if any(firm.values()) else gains
-        return deal([view.view for view in self.views], self.relative, gains, self._graph_gains())
+        gains = firm if any(firm.values()) else {name: float(self.explains[each].max()) for name, each in own.items()}
+        alone = {name: own[name][int(self.explains[own[name]].argmax())] for name, gain in gains.items() if gain > 0}
+        views, some = [view.view for view in self.views], slice(None, None, -(-len(self.codes) // MOST_REGRESSED))
+        change = np.where(self.seen[:, some, None], self.predicted[:, some] - self.outputs.prior, 0.0)
+        parts = parts_of_tables(views, change.reshape(len(views), -1), alone)
+        return deal(views, self.relative, gains, self._graph_gains(), parts)
 
     def _graph_gains(self) -> dict[str, float]:
         """Return what each graph explains by itself, beyond what its tables do; w^ where that is not seen of each.

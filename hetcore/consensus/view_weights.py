@@ -22,7 +22,8 @@ from hetcore.numerics import cache_blocks
 
 __all__ = [
     "FIRM", "RULES", "SHARPNESS", "consensus", "deal", "explained", "fitted_mix", "losses_of_each",
-    "losses_on_own_rows", "rivals_of", "self_normalised", "sharpness_for", "weights_from_losses", "weights_of",
+    "losses_on_own_rows", "parts_of_tables", "rivals_of", "self_normalised", "sharpness_for", "weights_from_losses",
+    "weights_of",
 ]  # fmt: skip
 
 RULES = ("entropy", "softmax", "equal")
@@ -33,6 +34,8 @@ FAINT = 1e-9  # of the largest weight: views below it are skipped where others c
 PSEUDO_ROWS, PSEUDO_RATIO = 10, 2.0  # rows that a partial view is shrunk by, and its loss on them over the usual one
 SURE = 1.0  # standard errors that a table's views must beat the prior by, for it to explain anything
 FIRM = 2.0  # the same for a part of what several tables' views weigh, where another table's views do
+MOST_TABLES = 200  # up to which a view of several is regressed on what each predicts alone
+LEAST_VARIANCE = 1e-9  # of a direction in which tables predict the same
 
 
 def self_normalised(losses: ArrayLike) -> NDArray[np.float64]:
@@ -256,13 +259,55 @@ def explained(prior: NDArray, losses: NDArray) -> tuple[float, float]:
     return max(0.0, sure), max(0.0, firm)
 
 
+def parts_of_tables(views: Sequence[View], change: NDArray, alone: Mapping[str, int]) -> dict[int, dict[str, float]]:
+    """Return by view of several tables how much of what it predicts is what each of them predicts alone.
+
+    Relative weights: of the variance that least squares on the tables' own predictions explain, a table's part by way
+    of the nearest uncorrelated ones (Johnson 2000, "A heuristic method for estimating the relative weight of predictor
+    variables", Multivariate Behavioral Research 35, eqs. 1 to 5). Tables that predict the same have the same.
+
+    Parameters
+    ----------
+    views : sequence of View
+    change : (v, m) float64
+        What views predict less the prior, left out; 0 where they do not cover.
+    alone : mapping of str to int
+        By table that explains something, its view that explains the most.
+    """
+    found: dict[int, dict[str, float]] = {}
+    joined = [i for i, view in enumerate(views) if len(view.tables) > 1]
+    if len(alone) > MOST_TABLES:
+        return found
+    for tables in dict.fromkeys(views[i].tables for i in joined):
+        those, names = [i for i in joined if views[i].tables == tables], [name for name in tables if name in alone]
+        if names:
+            parts = _relative_weights(change[[alone[name] for name in names]], change[those])
+            found |= {i: dict(zip(names, each)) for i, each in zip(those, parts.tolist()) if any(each)}
+    return found
+
+
+def _relative_weights(of: NDArray, found: NDArray) -> NDArray[np.float64]:
+    """Return (f, p): how much of each of `found` (f, m) each of p rows `of` (p, m) explains beside the others."""
+    unit = of / np.linalg.norm(of, axis=1)[:, None]
+    variance, directions = np.linalg.eigh(unit @ unit.T)
+    spread = np.sqrt(np.maximum(variance, LEAST_VARIANCE))
+    # correlations with the nearest uncorrelated rows, and slopes on these
+    to_nearest = (directions * spread) @ directions.T
+    slopes = (found @ unit.T) @ (directions / spread) @ directions.T
+    return slopes**2 @ to_nearest**2
+
+
 def deal(
-    views: Sequence[View], losses: NDArray, gains: Mapping[str, float], graph_gains: Mapping[str, float]
+    views: Sequence[View],
+    losses: NDArray,
+    gains: Mapping[str, float],
+    graph_gains: Mapping[str, float],
+    parts: Mapping[int, Mapping[str, float]],
 ) -> NDArray[np.float64]:
     """Return each view's shares (v, p + q) in its tables and graphs; rows sum to 1.
 
-    Its graphs get what the view gains on the best view of the same tables without a graph, over what it explains; its
-    tables the rest, both in proportion to what each explains alone.
+    Its graphs get what the view gains on the best view of the same tables without a graph, over what it explains, in
+    proportion to what each explains alone; its tables the rest, by their parts of it, or what each explains alone.
 
     Parameters
     ----------
@@ -271,17 +316,19 @@ def deal(
         Over the prior's loss.
     gains, graph_gains : mapping of str to float
         By table and by graph, what it explains alone.
+    parts : mapping of int to mapping of str to float
+        By view of several tables, as `parts_of_tables` has them.
     """
     place = {name: i for i, name in enumerate(gains)}
     place_of_graph = {name: i for i, name in enumerate(graph_gains, len(gains))}
     shares = np.zeros((len(views), len(place) + len(place_of_graph)))
     plain = [loss for view, loss in zip(views, losses) if view.tables and not view.graphs]
     without = min(plain, default=1.0)
-    for row, view, loss in zip(shares, views, losses):
+    for i, (row, view, loss) in enumerate(zip(shares, views, losses)):
         to_graphs = 0.0 if not view.graphs else 1.0
         if view.graphs and view.tables:
             to_graphs = min(max(float((without - loss) / max(1.0 - loss, 1e-12)), 0.0), 1.0) if loss < 1.0 else 0.0
-        for name, share in _proportions({name: gains[name] for name in view.tables}).items():
+        for name, share in _proportions(parts.get(i) or {name: gains[name] for name in view.tables}).items():
             row[place[name]] = (1.0 - to_graphs) * share
         for name, share in _proportions({name: graph_gains.get(name, 0.0) for name in view.graphs}).items():
             row[place_of_graph[name]] = to_graphs * share

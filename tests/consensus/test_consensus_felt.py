@@ -7,7 +7,7 @@ import pytest
 
 import datasets
 from datasets.planted.generator import make_heterogeneous
-from experiments.planted_lambda import run_cell
+from experiments.planted.strengths import run_cell
 from hetcore.data.splits import label_split
 from tests.consensus.test_consensus import model, planted
 

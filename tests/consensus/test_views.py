@@ -24,8 +24,9 @@ from hetcore.consensus.neighbor_columns import (
 from hetcore.consensus.outputs import Outputs
 from hetcore.consensus.smooth_learner import CONSTANT
 from hetcore.consensus.smoothing import LinkBlend, Pairs, graph_weights, smoothed
+from hetcore.consensus.table_views import View
 from hetcore.consensus.view_consensus import StopRound, ViewConsensus
-from hetcore.consensus.view_weights import SHARPNESS, consensus, fitted_mix, sharpness_for
+from hetcore.consensus.view_weights import SHARPNESS, consensus, fitted_mix, parts_of_tables, sharpness_for
 from hetcore.consensus.views import TREES, ViewColumns, views
 from hetcore.targets import Problem
 from tests.consensus.test_consensus import TASKS, model, planted, scores
@@ -187,6 +188,42 @@ def test_the_fitted_mix_finds_the_better_view():
     outputs = Outputs(False, np.zeros(1))
     weights = fitted_mix(outputs, predicted, np.ones((2, 200), bool), codes, np.array([0.5, 0.5]))
     assert weights[0] > 0.95 and weights.sum() == pytest.approx(1.0)
+
+
+def test_a_view_of_several_tables_is_dealt_by_what_of_it_each_predicts_alone():
+    rng = np.random.default_rng(0)
+    a, b = np.linalg.qr(rng.normal(size=(400, 2)))[0].T * [[1.0], [0.5]]
+    change = np.stack([a, b, 2.0 * a + b, b - a, np.zeros(400), a])
+    views = [View(f"table {name}", "kernel", (name,), ()) for name in "ab"]
+    views += [View("joined", learner, ("a", "b"), ()) for learner in ("linear", "trees", "kernel")]
+    views.append(View("some", "linear", ("b", "c"), ()))
+    parts = parts_of_tables(views, change, {"a": 0, "b": 1})
+    # variances of the uncorrelated parts: 4 and 1/4; 1 and 1/4
+    of_a = {view: each["a"] / sum(each.values()) for view, each in parts.items() if "a" in each}
+    assert of_a == pytest.approx({2: 16 / 17, 3: 4 / 5})
+    assert set(parts) == {2, 3, 5} and set(parts[5]) == {"b"}  # nothing of a view that predicts the prior
+
+
+def test_tables_of_which_views_predict_the_same_have_the_same_part_of_what_several_predict():
+    one = np.random.default_rng(0).normal(size=200)
+    views = [View(f"table {name}", "kernel", (name,), ()) for name in "ab"] + [View("joined", "trees", ("a", "b"), ())]
+    parts = parts_of_tables(views, np.stack([one, one, 2.0 * one]), {"a": 0, "b": 1})[2]
+    assert parts["a"] == pytest.approx(parts["b"]) and parts["a"] > 0
+    assert parts_of_tables(views, np.stack([one, one, one]), {}) == {}
+
+
+def test_a_table_that_clears_another_of_noise_keeps_its_part():
+    """Joined views count it with a minus, though alone it rises with the label."""
+    rng = np.random.default_rng(0)
+    signal, other = rng.normal(size=(2, 400))
+    ids = [f"i{k}" for k in range(400)]
+    tables = {"seen": signal + other, "other": other + 0.8 * signal, "noise": rng.normal(size=400)}
+    data = hc.HetData(
+        {name: hc.Source(ids, x.reshape(-1, 1)) for name, x in tables.items()}, target=(ids[:200], signal[:200])
+    )
+    fit = hc.GBCRegressor(random_state=0).fit(data)
+    assert fit.source_weights_["noise"] < 0.02 < fit.source_weights_["other"]
+    assert sum(fit.source_weights_.values()) == pytest.approx(1.0)
 
 
 def test_graphs_that_explain_nothing_have_no_weight():
