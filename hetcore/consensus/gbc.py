@@ -35,7 +35,7 @@ Departures of the default from the paper
 - Weights are (4.10) of out-of-fold losses to the power q (`sharpness`); q = 1 is the paper's. They enter E, lambda0's
   pull and the prediction. A loss is over the records of a view, for what is usual there (`losses_on_own_rows` of
   `hetcore.consensus.view_weights`). A table's weight is the sum over its views' mean parts in E; that of a view of
-  several is dealt to them by how much of what it predicts each predicts alone (`parts_of_tables` there).
+  several tables and graphs is dealt to these by how much of what it predicts each predicts alone (`deal` there).
 - Graphs' weights are (4.11) of how much less linked instances differ than any two do, cubed, in labels and predictions
   or else in residuals; 0 where in neither by three standard errors.
 - The third term of (4.4) is minimised for the consensus itself, which is made smooth along the links with lambda1
@@ -255,17 +255,24 @@ class _GBC(Tempering, BoostedEstimator):
     def _known_parts(self) -> tuple[Collection[str], Collection[str]]:
         return self.source_weights_, self.graph_weights_
 
-    def _explained(self, data: HetData) -> tuple[list[NDArray], NDArray[np.float64]]:
-        """Return what each part adds to the raw scores, and what comes of it: probabilities or standardised numbers."""
+    def _explained(self, data: HetData, by_row: bool = False) -> tuple[list[NDArray], NDArray[np.float64]]:
+        """Return what each part adds to the raw scores, and what comes of it: probabilities or standardised numbers.
+
+        With `by_row` what it adds to each, which takes the predictions of each part alone too.
+        """
         self._check_predictable(data)
-        if isinstance(self.model_, (ViewModel, RepeatedModel)) and (bare := self.model_.stripped(data)):
+        of_views = isinstance(self.model_, (ViewModel, RepeatedModel))
+        if of_views and (bare := self.model_.stripped(data)):
             are, have = ("is", "has") if bare == 1 else ("are", "have")
             who = f"{counted(bare, 'labelled instance')} of the fit"
             text = f"{who} {are} linked here and {have} no record in any source"
             cure = "give all records and links beside the new ones, for neighbours are predicted from those too."
             warnings.warn(f"{text}: {cure}", MissingColumnsWarning, stacklevel=3)
-        adds = self.model_.contributions(data)
-        return adds, self.model_.fitted(data, self.graph_weights_, adds)
+        if by_row and of_views:
+            plain, adds = self.model_.by_row(data)
+        else:
+            plain = adds = self.model_.contributions(data)
+        return adds, self.model_.fitted(data, self.graph_weights_, plain)
 
     def predict(self, data: HetData, return_coverage: bool = False) -> Any:
         """Predict each instance from the sources that it has, also instances never seen.
@@ -309,6 +316,9 @@ class _GBC(Tempering, BoostedEstimator):
     def contributions(self, data: HetData, per_class: bool = False, graphs: bool = False) -> NDArray[np.float64]:
         """Return what each source adds to each prediction.
 
+        What a view of several sources predicts of a row is what each predicts of it alone, as far as a ridge regression
+        of out-of-fold predictions goes; the rest is dealt by their shares in the view (docs/consensus.md).
+
         Parameters
         ----------
         data : HetData
@@ -325,7 +335,7 @@ class _GBC(Tempering, BoostedEstimator):
             before the softmax. With `as_printed` an instance in no table gets its neighbours' average as a whole, of
             which no part is anybody's: its contributions are 0.
         """
-        adds, fitted = self._explained(data)
+        adds, fitted = self._explained(data, by_row=True)
         stack = self._stacked(adds, graphs)
         # what speaks for the class that is predicted
         return stack if per_class else stack[np.arange(data.n), :, fitted.argmax(axis=1)]
@@ -344,7 +354,7 @@ class _GBC(Tempering, BoostedEstimator):
         data : HetData
             As for `predict`.
         """
-        adds, fitted = self._explained(data)
+        adds, fitted = self._explained(data, by_row=True)
         stack = self._stacked(adds, graphs=True)
         return Explanation(
             self.scale_.labels(fitted),

@@ -8,7 +8,7 @@ out once in each. The fits go side by side, round by round, until each has ended
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import count
 from typing import Any
@@ -222,13 +222,21 @@ class RepeatedModel(Stored):
         return self.models[0].stripped(data)
 
     def contributions(self, data: HetData) -> list[NDArray[np.float64]]:
-        """Return what each table, then each graph, adds to the raw score, (n, K) each."""
-        found = [each.contributions(data) for each in self.models]
-        return [sum(each) / len(found) for each in zip(*found)]
+        """Return the means of `ViewModel.contributions`."""
+        return _means([each.contributions(data) for each in self.models])
+
+    def by_row(self, data: HetData) -> tuple[list[NDArray[np.float64]], list[NDArray[np.float64]]]:
+        """Return the means of `ViewModel.by_row`."""
+        plain, adds = zip(*(each.by_row(data) for each in self.models))
+        return _means(plain), _means(adds)
 
     def fitted(self, data: HetData, graph_weights: Any, adds: list[NDArray]) -> NDArray[np.float64]:
         """Return probabilities (n, K) or standardised numbers (n, 1) from the contributions."""
         return self.models[0].fitted(data, graph_weights, adds)
+
+
+def _means(found: Sequence[list[NDArray]]) -> list[NDArray[np.float64]]:
+    return [sum(each) / len(found) for each in zip(*found)]
 
 
 def model_of(state: ViewBoosting | RepeatedBoosting) -> ViewModel | RepeatedModel:

@@ -26,9 +26,9 @@ from hetcore.consensus.view_weights import (
     fitted_mix,
     losses_of_each,
     losses_on_own_rows,
-    parts_of_tables,
     rivals_of,
     sharpness_for,
+    slopes_on_parts,
     weights_of,
 )
 from hetcore.consensus.views import ViewColumns
@@ -417,7 +417,7 @@ class ViewConsensus:
         """Return by table what its own views say (n, K), and which instances it has."""
         found = {}
         for name in self.columns.tables.names:
-            own = [i for i, view in enumerate(self.views) if view.view.tables == (name,) and not view.view.graphs]
+            own = self._views_of(table=name)
             predicted = [self.views[i].scores for i in own]
             # a table's views have all weight 0 where it is worst; it is drawn all the same
             mixed = consensus(self.weights[own] + 1e-9, predicted, self.covers[own], self.outputs.prior)
@@ -426,32 +426,48 @@ class ViewConsensus:
 
     def shares(self) -> NDArray[np.float64]:
         """Return each view's shares (v, p + q) in what its tables and graphs explain: rows sum to 1."""
-        own = {
-            name: [i for i, view in enumerate(self.views) if view.view.tables == (name,) and not view.view.graphs]
-            for name in self.columns.tables.names
-        }
-        firm = {name: float(self.surely[each].max()) for name, each in own.items()}
-        # a table of noise beats the prior by an error every now and then
-        gains = firm if any(firm.values()) else {name: float(self.explains[each].max()) for name, each in own.items()}
-        alone = {name: own[name][int(self.explains[own[name]].argmax())] for name, gain in gains.items() if gain > 0}
-        views, some = [view.view for view in self.views], slice(None, None, -(-len(self.codes) // MOST_REGRESSED))
-        change = np.where(self.seen[:, some, None], self.predicted[:, some] - self.outputs.prior, 0.0)
-        parts = parts_of_tables(views, change.reshape(len(views), -1), alone)
-        return deal(views, self.relative, gains, self._graph_gains(), parts)
+        own = self._own_views()
+        firm, some = np.where(own >= 0, self.surely[own], 0.0), np.where(own >= 0, self.explains[own], 0.0)
+        tables = np.arange(own.size) < len(self.columns.tables.names)
+        # a table of noise beats the prior by an error every now and then, and so does a random graph
+        gains = np.where(firm[tables].any(), firm, some)
+        gains[~tables] = np.where(firm[~tables].any(), firm[~tables], some[~tables])
+        return deal(self._places(), self._left_out_change(), np.where(gains > 0, own, -1), gains)
 
-    def _graph_gains(self) -> dict[str, float]:
-        """Return what each graph explains by itself, beyond what its tables do; w^ where that is not seen of each.
+    def slopes(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """Return each table's and graph's own view (p + q,), -1 for none, and views' slopes on these (v, p + q)."""
+        own = self._own_views()
+        own[self.explains[own] <= 0] = -1
+        return own, slopes_on_parts(self._places(), self._left_out_change(), own)
 
-        w^ asks whether linked instances are alike. A graph whose links join what differs can tell as much.
+    def _own_views(self) -> NDArray[np.int64]:
+        """Return of each table and graph (p + q,) the view of it alone that explains the most; -1 without one.
+
+        Of very many graphs some have none: those of linked alike instances count as all graphs together.
         """
-        found = [(state.view, gain) for state, gain in zip(self.views, self.explains.tolist())]
-        plain = max((gain for view, gain in found if not view.graphs), default=0.0)
-        alone = [(view.graphs[0], gain - plain * bool(view.tables)) for view, gain in found if len(view.graphs) == 1]
-        gains = {name: max((gain for of, gain in alone if of == name), default=0.0) for name in self.graph_weights}
-        # of very many graphs some have no view of their own
-        seen_all = {name for name, _ in alone} >= set(self.columns.units)
-        gains = {name: max(0.0, gain) for name, gain in gains.items()}
-        return gains if seen_all and any(gains.values()) else self.graph_weights
+        each = [self._views_of(table=name) for name in self.columns.tables.names]
+        of_all = [i for i, view in enumerate(self.views) if len(view.view.graphs) > 1 and not view.view.tables]
+        for name, weight in self.graph_weights.items():
+            each.append(self._views_of(graph=name) or (of_all if weight else []))
+        return np.array([max(those, key=lambda i: self.explains[i], default=-1) for those in each], np.int64)
+
+    def _places(self) -> list[NDArray[np.int64]]:
+        """Return by view which of all p + q tables and graphs it is of."""
+        of_table = {name: i for i, name in enumerate(self.columns.tables.names)}
+        of_graph = {name: i for i, name in enumerate(self.graph_weights, len(of_table))}
+        views = (view.view for view in self.views)
+        return [np.array([*map(of_table.get, of.tables), *map(of_graph.get, of.graphs)], np.int64) for of in views]
+
+    def _views_of(self, table: str = "", graph: str = "") -> list[int]:
+        """Return the views of one table alone, or of one graph."""
+        only = ((table,), ()) if table else ((), (graph,))
+        return [i for i, view in enumerate(self.views) if (view.view.tables, view.view.graphs) == only]
+
+    def _left_out_change(self) -> NDArray[np.float64]:
+        """Return by view what it predicts of labelled rows less the prior (v, m), 0 where it does not cover."""
+        some = slice(None, None, -(-len(self.codes) // MOST_REGRESSED))
+        change = np.where(self.seen[:, some, None], self.predicted[:, some] - self.outputs.prior, 0.0)
+        return change.reshape(len(change), -1)
 
     def dealt(self) -> NDArray[np.float64]:
         """Return the part of each view's weight that is each table's, then each graph's (v, p + q)."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -135,6 +135,15 @@ class UnlinkedVotes(Stored):
         return ~linked & (positions(data.id_series, self.ids) < 0)
 
 
+class Voter(NamedTuple):
+    """A view of some data, how it is dealt, its slopes on what its parts predict alone, and what its learner kept."""
+
+    made: DataView
+    share: NDArray[np.float64]
+    slope: NDArray[np.float64]
+    kept: dict[str, NDArray]
+
+
 @dataclass
 class ViewModel(Stored):
     """The default GBC after its last round.
@@ -145,7 +154,7 @@ class ViewModel(Stored):
     weights : (v,) float64
         w by view.
     shares : (v, p + q) float64
-        How each view's contribution is dealt to tables and graphs.
+        How each view's contribution is dealt to tables and graphs, but for what each of these predicts alone.
     memory : LabelMemory
     learners : list of dict
         What each view's learner kept.
@@ -161,6 +170,10 @@ class ViewModel(Stored):
         d, by how much more or less each view counts; None where the consensus is not corrected, and in older files.
     unlinked : UnlinkedVotes or None
         What predicts new instances without a link, where the views above do not serve them.
+    own : (p + q,) int64 or None
+        The view of each table or graph alone; -1 for none. None in older files.
+    slopes : (v, p + q) float64 or None
+        Of views of several on what each predicts alone.
     """
 
     kind = "views"
@@ -178,6 +191,8 @@ class ViewModel(Stored):
     scales: NDArray[np.float64] | None = array("v", low=0, key="sum", optional=True)
     correction: NDArray[np.float64] | None = array("v", optional=True)
     unlinked: UnlinkedVotes | None = part(UnlinkedVotes, "k", optional=True)
+    own: NDArray[np.int64] | None = array("g", np.int64, -1, optional=True)
+    slopes: NDArray[np.float64] | None = array("v g", optional=True)
 
     @cached_property
     def outputs(self) -> Outputs:
@@ -191,8 +206,8 @@ class ViewModel(Stored):
         ids = state.problem.data.id_series.filter(pl.Series(known))
         bare = np.flatnonzero(in_no_table(state.problem.data, state.columns.tables.names)[known])
         missed = state.missed[known] if state.residual_share else None
-        own = labels.codes[known], labels.fold[known], state.working[known]
-        memory = LabelMemory(ids, *own, bare=bare, missed=missed)
+        of_labelled = labels.codes[known], labels.fold[known], state.working[known]
+        memory = LabelMemory(ids, *of_labelled, bare=bare, missed=missed)
         return cls(
             scale=state.problem.scale,
             weights=state.weights,
@@ -205,6 +220,7 @@ class ViewModel(Stored):
             residual_share=state.residual_share,
             **dict(zip(("scales", "correction"), _sum_and_correction(state))),
             unlinked=UnlinkedVotes.of(state),
+            **dict(zip(("own", "slopes"), state.slopes())),
         )
 
     @property
@@ -227,42 +243,79 @@ class ViewModel(Stored):
         return self.memory.stripped(linked & in_no_table(data, names), data)
 
     def contributions(self, data: HetData) -> list[NDArray[np.float64]]:
-        """Return what each table, then each graph, adds to the raw score, (n, K) each."""
+        """Return what of the raw score is each table's, then each graph's, by its share in each view, (n, K) each."""
+        return self._parts(data, None)
+
+    def by_row(self, data: HetData) -> tuple[list[NDArray[np.float64]], list[NDArray[np.float64]]]:
+        """Return that, and what each adds to the raw score of each row, which has the same sum but for rounding.
+
+        What a view of several predicts is, as far as by its slopes, what each of them predicts of the row alone.
+        """
+        moved = np.zeros((len(self.source_names) + len(self.graph_weights), data.n, self.outputs.k))
+        plain = self._parts(data, None if self.slopes is None else moved)
+        return plain, [part + self.outputs.widened(each, self.scale.n_outputs) for part, each in zip(plain, moved)]
+
+    def _parts(self, data: HetData, moved: NDArray | None) -> list[NDArray[np.float64]]:
+        """Return what is each's by share; if asked, add to `moved` (p + q, n, k) what by row is another's."""
         labels, working = self.memory.of(data)
         present = self._present(data)
         parts = np.zeros((len(present), data.n, self.outputs.k))
+        slopes = np.zeros_like(self.shares) if self.slopes is None else self.slopes
         views = self.columns.transform(data, labels)
-        made = list(zip(views, self.shares, self.learners))
-        self._vote(parts, self, made, present, np.ones(data.n, bool))
+        voters = [Voter(*each) for each in zip(views, self.shares, slopes, self.learners)]
+        self._vote(parts, moved, voters, _factors(self, data.n, views), present)
         parts += self._smoothing(data, parts.sum(axis=0), labels, working, present)
         if self.unlinked is not None:
             new = self.unlinked.new(data, present[len(self.source_names) :].any(axis=0))
-            parts[:, new] = 0.0
-            of_tables = [each for each in made if not each[0].view.graphs]
-            gone_on = [(*each[:2], kept or each[2]) for each, kept in zip(of_tables, self.unlinked.learners)]
-            self._vote(parts, self.unlinked, gone_on, present, new)
+            for each in (parts,) if moved is None else (parts, moved):
+                each[:, new] = 0.0
+            of_tables = [voter for voter in voters if not voter.made.view.graphs]
+            kept = self.unlinked.learners
+            gone_on = [voter._replace(kept=each or voter.kept) for voter, each in zip(of_tables, kept)]
+            counts = _factors(self.unlinked, data.n, [voter.made for voter in gone_on]) * new
+            self._vote(parts, moved, gone_on, counts, present)
         return [self.outputs.widened(part, self.scale.n_outputs) for part in parts]
 
     def _vote(
         self,
         parts: NDArray,
-        votes: ViewModel | UnlinkedVotes,
-        views: list[tuple[DataView, NDArray, dict[str, NDArray]]],
+        moved: NDArray | None,
+        voters: list[Voter],
+        counts: NDArray[np.float64],
         present: NDArray[np.bool_],
-        rows: NDArray[np.bool_],
     ) -> None:
-        """Add to `parts` what views, each with its shares and what its learner kept, say of some rows (n,)."""
-        counts = _factors(votes, len(rows), [made for made, *_ in views]) * rows
-        for (made, share, kept), factor in zip(views, counts):
+        """Add what views predict, times how much each counts for each row (v, n)."""
+        alone = None if moved is None else self._alone(voters, present)
+        for voter, factor in zip(voters, counts):
             # (4.10) leaves some views less than a digit of what the others say
             if np.abs(factor).max(initial=0.0) > FAINTEST:
-                predicted = factor[made.rows, None] * predict_with(kept, made.X, self.outputs, made.key)
+                rows, share = voter.made.rows, voter.share
+                predicted = factor[rows, None] * self._predicted(voter)
                 # mostly a view is of one table: to deal it to each of hundreds takes longer than to predict
                 own = np.flatnonzero(share)
-                if own.size == 1 and present[own[0], made.rows].all():
-                    parts[own[0], made.rows] += predicted
+                if own.size == 1 and present[own[0], rows].all():
+                    parts[own[0], rows] += predicted
                 else:
-                    parts[:, made.rows] += _dealt(share, present[:, made.rows])[:, :, None] * predicted
+                    parts[:, rows] += _dealt(share, present[:, rows])[:, :, None] * predicted
+                if alone is not None and voter.slope.any():
+                    dealt = _dealt(share, present[:, rows])
+                    moved[:, rows] += _moved(factor[rows], voter.slope, alone[:, rows], dealt)
+
+    def _predicted(self, voter: Voter) -> NDArray[np.float64]:
+        return predict_with(voter.kept, voter.made.X, self.outputs, voter.made.key)
+
+    def _alone(self, voters: list[Voter], present: NDArray[np.bool_]) -> NDArray[np.float64]:
+        """Return what each table and graph predicts alone, less the prior, (p + q, n, k); 0 where it is not."""
+        alone = np.zeros((*present.shape, self.outputs.k))
+        by_view = {voter.made.view: voter for voter in voters}
+        for i in dict.fromkeys(self.own[self.own >= 0].tolist()):
+            voter = by_view.get(self.columns.views[i])
+            # new instances without a link are asked of no graph, and a table that is not there of nothing
+            if voter is not None and voter.made.rows.size:
+                rows, predicted = voter.made.rows, self._predicted(voter)
+                for place in np.flatnonzero(self.own == i):
+                    alone[place, rows] = present[place, rows, None] * predicted
+        return alone
 
     def _present(self, data: HetData) -> NDArray[np.bool_]:
         """Return which instances have each table and a link in each graph, (p + q, n)."""
@@ -307,6 +360,8 @@ class ViewModel(Stored):
             return "The model file has not what the labels of linked instances were missed by"
         if self.shares.shape != count or not set(self.columns.units) <= set(graphs):
             return "The weights of the model file's views do not fit together"
+        if (self.own is None) != (self.slopes is None) or (self.own is not None and self.own.max() >= count[0]):
+            return "The model file does not have what each table predicts alone"
         of_tables = [view for view in views if not view.graphs]
         held = list(zip(views, kept))
         if self.unlinked is not None:
@@ -358,8 +413,15 @@ def added(state: ViewBoosting, rows: NDArray[np.int64]) -> NDArray[np.float64]:
     counts = factors(state.weights, state.sum.weight, state.sum.scales, covers)
     counts += state.correction.scales[:, None] * covers
     change = counts[:, :, None] * (np.stack([view.trained[rows] for view in state.views]) - state.outputs.prior)
+    (own, slopes), alone = state.slopes(), np.zeros((len(present), *change.shape[1:]))
+    for place in np.flatnonzero(own >= 0):
+        view = state.views[own[place]]
+        alone[place] = (present[place] & view.covers[rows])[:, None] * (view.trained[rows] - state.outputs.prior)
+    # what is left of each view is dealt by its shares
+    change -= counts[:, :, None] * np.tensordot(slopes, alone, 1)
     dealt = _dealt(np.asarray(state.shares()), present)
     parts = np.matmul(dealt.transpose(2, 1, 0), change.transpose(1, 0, 2)).transpose(1, 0, 2)  # (p, m, K)
+    parts += (slopes.T @ counts)[:, :, None] * alone
     own = np.concatenate([np.zeros(len(tables)), list(state.graph_weights.values())])
     parts += _dealt(own, present)[:, :, None] * (state.smooth_trained - state.trained)[rows]
     scale = state.problem.scale
@@ -385,6 +447,26 @@ def _check_learner(view: View, kept: Mapping[str, NDArray], width: int, k: int) 
         Array("d K").read(kept, "coefficients", outputs)
     if not constant.size:
         raise ModelFileError("A learner of the model file has no constant: save the model again.")
+
+
+def _moved(factor: NDArray, slope: NDArray, alone: NDArray, dealt: NDArray) -> NDArray[np.float64]:
+    """Return what of a view is each part's by row and not by its share (g, m, k); their sum is 0 but for rounding.
+
+    Parameters
+    ----------
+    factor : (m,) float64
+        By what the view's prediction is multiplied.
+    slope : (g,) float64
+    alone : (g, m, k) float64
+        What each part predicts alone, less the prior.
+    dealt : (g, m) float64
+        The parts' shares of what is left.
+    """
+    used = np.flatnonzero(slope)
+    by_row = slope[used, None, None] * alone[used] * factor[:, None]
+    found = -dealt[:, :, None] * by_row.sum(axis=0)
+    found[used] += by_row
+    return found
 
 
 def _dealt(share: NDArray, present: NDArray[np.bool_]) -> NDArray[np.float64]:

@@ -7,14 +7,13 @@ a constant give the same weights. Equal losses give 1/p; l = (1, 10) gives (0.83
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import softmax
 
 from hetcore.consensus.outputs import Outputs
-from hetcore.consensus.table_views import View
 from hetcore.errors import ParameterError
 from hetcore.kernels.simplex import log_temperature
 from hetcore.kernels.threads import run_each
@@ -22,8 +21,8 @@ from hetcore.numerics import cache_blocks
 
 __all__ = [
     "FIRM", "RULES", "SHARPNESS", "consensus", "deal", "explained", "fitted_mix", "losses_of_each",
-    "losses_on_own_rows", "parts_of_tables", "rivals_of", "self_normalised", "sharpness_for", "weights_from_losses",
-    "weights_of",
+    "losses_on_own_rows", "rivals_of", "self_normalised", "sharpness_for",
+    "slopes_on_parts", "weights_from_losses", "weights_of",
 ]  # fmt: skip
 
 RULES = ("entropy", "softmax", "equal")
@@ -34,7 +33,8 @@ FAINT = 1e-9  # of the largest weight: views below it are skipped where others c
 PSEUDO_ROWS, PSEUDO_RATIO = 10, 2.0  # rows that a partial view is shrunk by, and its loss on them over the usual one
 SURE = 1.0  # standard errors that a table's views must beat the prior by, for it to explain anything
 FIRM = 2.0  # the same for a part of what several tables' views weigh, where another table's views do
-MOST_TABLES = 200  # up to which a view of several is regressed on what each predicts alone
+MOST_PARTS = 200  # tables and graphs up to which a view of several is dealt by what each predicts alone
+HELD = 0.03  # share of the mean square of what a part predicts alone that is added to it: slopes are held to 0 by it
 LEAST_VARIANCE = 1e-9  # of a direction in which tables predict the same
 
 
@@ -259,30 +259,62 @@ def explained(prior: NDArray, losses: NDArray) -> tuple[float, float]:
     return max(0.0, sure), max(0.0, firm)
 
 
-def parts_of_tables(views: Sequence[View], change: NDArray, alone: Mapping[str, int]) -> dict[int, dict[str, float]]:
-    """Return by view of several tables how much of what it predicts is what each of them predicts alone.
+def slopes_on_parts(places: Sequence[NDArray], change: NDArray, own: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return the slopes (v, p + q) of what views of several tables and graphs predict on what each predicts alone.
 
-    Relative weights: of the variance that least squares on the tables' own predictions explain, a table's part by way
-    of the nearest uncorrelated ones (Johnson 2000, "A heuristic method for estimating the relative weight of predictor
-    variables", Multivariate Behavioral Research 35, eqs. 1 to 5). Tables that predict the same have the same.
+    A ridge regression of left-out predictions; 0 for other views, and for what has no view of its own.
 
     Parameters
     ----------
-    views : sequence of View
+    places : sequence of (parts,) int64
+        By view, its tables and graphs among all p + q.
     change : (v, m) float64
         What views predict less the prior, left out; 0 where they do not cover.
-    alone : mapping of str to int
-        By table that explains something, its view that explains the most.
+    own : (p + q,) int64
+        The view of each alone; -1 for none.
     """
-    found: dict[int, dict[str, float]] = {}
-    joined = [i for i, view in enumerate(views) if len(view.tables) > 1]
-    if len(alone) > MOST_TABLES:
-        return found
-    for tables in dict.fromkeys(views[i].tables for i in joined):
-        those, names = [i for i in joined if views[i].tables == tables], [name for name in tables if name in alone]
-        if names:
-            parts = _relative_weights(change[[alone[name] for name in names]], change[those])
-            found |= {i: dict(zip(names, each)) for i, each in zip(those, parts.tolist()) if any(each)}
+    slopes = np.zeros((len(places), own.size))
+    for seen, those in _alike(places, own).items():
+        alone = change[own[list(seen)]]
+        inner = alone @ alone.T
+        inner[np.diag_indices_from(inner)] *= 1.0 + HELD
+        slopes[np.ix_(those, seen)] = np.linalg.solve(inner, alone @ change[those].T).T
+    return slopes
+
+
+def deal(
+    places: Sequence[NDArray], change: NDArray, own: NDArray[np.int64], gains: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return each view's shares (v, p + q) in its tables and graphs; rows sum to 1.
+
+    Relative weights: of the variance that least squares on what each predicts alone explain, its part by way of the
+    nearest uncorrelated ones (Johnson 2000, "A heuristic method for estimating the relative weight of predictor
+    variables", Multivariate Behavioral Research 35, eqs. 1 to 5). Those that predict the same have the same. Where none
+    predicts anything, in proportion to the gains.
+
+    Parameters
+    ----------
+    places, change, own
+        As `slopes_on_parts` has them.
+    gains : (p + q,) float64
+        What each explains alone.
+    """
+    shares = np.zeros((len(places), own.size))
+    for seen, those in _alike(places, own).items():
+        if len(seen) <= MOST_PARTS:
+            shares[np.ix_(those, seen)] = _relative_weights(change[own[list(seen)]], change[those])
+    for row, each in zip(shares, places):
+        if not row.any():
+            row[each] = gains[each] if gains[each].any() else 1.0
+    return shares / shares.sum(axis=1, keepdims=True)
+
+
+def _alike(places: Sequence[NDArray], own: NDArray[np.int64]) -> dict[tuple[int, ...], list[int]]:
+    """Return the views of several tables and graphs by which of these have a view of their own."""
+    found: dict[tuple[int, ...], list[int]] = {}
+    for i, each in enumerate(places):
+        if each.size > 1 and (seen := tuple(each[own[each] >= 0].tolist())):
+            found.setdefault(seen, []).append(i)
     return found
 
 
@@ -295,46 +327,3 @@ def _relative_weights(of: NDArray, found: NDArray) -> NDArray[np.float64]:
     to_nearest = (directions * spread) @ directions.T
     slopes = (found @ unit.T) @ (directions / spread) @ directions.T
     return slopes**2 @ to_nearest**2
-
-
-def deal(
-    views: Sequence[View],
-    losses: NDArray,
-    gains: Mapping[str, float],
-    graph_gains: Mapping[str, float],
-    parts: Mapping[int, Mapping[str, float]],
-) -> NDArray[np.float64]:
-    """Return each view's shares (v, p + q) in its tables and graphs; rows sum to 1.
-
-    Its graphs get what the view gains on the best view of the same tables without a graph, over what it explains, in
-    proportion to what each explains alone; its tables the rest, by their parts of it, or what each explains alone.
-
-    Parameters
-    ----------
-    views : sequence of View
-    losses : (v,) float64
-        Over the prior's loss.
-    gains, graph_gains : mapping of str to float
-        By table and by graph, what it explains alone.
-    parts : mapping of int to mapping of str to float
-        By view of several tables, as `parts_of_tables` has them.
-    """
-    place = {name: i for i, name in enumerate(gains)}
-    place_of_graph = {name: i for i, name in enumerate(graph_gains, len(gains))}
-    shares = np.zeros((len(views), len(place) + len(place_of_graph)))
-    plain = [loss for view, loss in zip(views, losses) if view.tables and not view.graphs]
-    without = min(plain, default=1.0)
-    for i, (row, view, loss) in enumerate(zip(shares, views, losses)):
-        to_graphs = 0.0 if not view.graphs else 1.0
-        if view.graphs and view.tables:
-            to_graphs = min(max(float((without - loss) / max(1.0 - loss, 1e-12)), 0.0), 1.0) if loss < 1.0 else 0.0
-        for name, share in _proportions(parts.get(i) or {name: gains[name] for name in view.tables}).items():
-            row[place[name]] = (1.0 - to_graphs) * share
-        for name, share in _proportions({name: graph_gains.get(name, 0.0) for name in view.graphs}).items():
-            row[place_of_graph[name]] = to_graphs * share
-    return shares
-
-
-def _proportions(values: Mapping[str, float]) -> dict[str, float]:
-    total = sum(values.values())
-    return {name: value / total if total > 0 else 1.0 / len(values) for name, value in values.items()}

@@ -60,7 +60,9 @@ def test_all_is_the_mean_of_the_fits(repeated):
     assert min(np.abs(each[0] - other).max() for other in each[1:]) > 0
     assert_allclose(np.stack(parts.contributions(data)), np.mean(each, axis=0), atol=1e-12)
     whole = fit.contributions(data, per_class=True, graphs=True)
-    assert_allclose(whole, np.moveaxis(np.mean(each, axis=0), 0, 1) * fit.scale_.deviation, atol=1e-12)
+    by_row = np.mean([one.by_row(data)[1] for one in parts.models], axis=0)
+    assert_allclose(whole, np.moveaxis(by_row, 0, 1) * fit.scale_.deviation, atol=1e-12)
+    assert_allclose(by_row.sum(axis=0), np.mean(each, axis=0).sum(axis=0), atol=1e-12)
     sums = whole.sum(axis=1) / fit.scale_.deviation + fit.scale_.prior
     assert_allclose(fit.explain(data).prediction == fit.predict(data), True)
     assert_allclose(sum(fit.source_weights_.values()), 1.0)
@@ -118,8 +120,13 @@ def test_what_is_kept_of_an_ended_fit_is_not_of_before_it_was_left(monkeypatch):
     monkeypatch.setattr(view_consensus, "LOOKS", (2, 5))
     ends = iter([False, False, False, True, False, False, False])
     monkeypatch.setattr(ViewBoosting, "_ended", lambda _: next(ends, True))
-    # as where no view tells what a graph explains
-    monkeypatch.setattr(ViewBoosting, "_graph_gains", lambda fit: fit.graph_weights)
+
+    def by_graph(fit):
+        parts = [0.0] * len(fit.columns.tables.names) + list(fit.graph_weights.values())
+        return np.tile(parts, (len(fit.views), 1))
+
+    # as far as it can: where many graphs have no view of their own
+    monkeypatch.setattr(ViewBoosting, "shares", by_graph)
     left, done = [], RepeatedBoosting.round
 
     def stopped(fit):

@@ -24,9 +24,8 @@ from hetcore.consensus.neighbor_columns import (
 from hetcore.consensus.outputs import Outputs
 from hetcore.consensus.smooth_learner import CONSTANT
 from hetcore.consensus.smoothing import LinkBlend, Pairs, graph_weights, smoothed
-from hetcore.consensus.table_views import View
 from hetcore.consensus.view_consensus import StopRound, ViewConsensus
-from hetcore.consensus.view_weights import SHARPNESS, consensus, fitted_mix, parts_of_tables, sharpness_for
+from hetcore.consensus.view_weights import SHARPNESS, consensus, deal, fitted_mix, sharpness_for, slopes_on_parts
 from hetcore.consensus.views import TREES, ViewColumns, views
 from hetcore.targets import Problem
 from tests.consensus.test_consensus import TASKS, model, planted, scores
@@ -190,26 +189,52 @@ def test_the_fitted_mix_finds_the_better_view():
     assert weights[0] > 0.95 and weights.sum() == pytest.approx(1.0)
 
 
-def test_a_view_of_several_tables_is_dealt_by_what_of_it_each_predicts_alone():
+ONE, TWO, BOTH = (np.array(places, np.int64) for places in ([0], [1], [0, 1]))
+
+
+def test_a_view_of_several_is_dealt_by_what_of_it_each_predicts_alone():
     rng = np.random.default_rng(0)
     a, b = np.linalg.qr(rng.normal(size=(400, 2)))[0].T * [[1.0], [0.5]]
-    change = np.stack([a, b, 2.0 * a + b, b - a, np.zeros(400), a])
-    views = [View(f"table {name}", "kernel", (name,), ()) for name in "ab"]
-    views += [View("joined", learner, ("a", "b"), ()) for learner in ("linear", "trees", "kernel")]
-    views.append(View("some", "linear", ("b", "c"), ()))
-    parts = parts_of_tables(views, change, {"a": 0, "b": 1})
-    # variances of the uncorrelated parts: 4 and 1/4; 1 and 1/4
-    of_a = {view: each["a"] / sum(each.values()) for view, each in parts.items() if "a" in each}
-    assert of_a == pytest.approx({2: 16 / 17, 3: 4 / 5})
-    assert set(parts) == {2, 3, 5} and set(parts[5]) == {"b"}  # nothing of a view that predicts the prior
+    change, places = np.stack([a, b, 2.0 * a + b, b - a, np.zeros(400), a]), [ONE, TWO, *[BOTH] * 3, TWO]
+    shares = deal(places, change, np.array([0, 1]), np.array([0.3, 0.1]))
+    # variances of the uncorrelated parts: 4 and 1/4; 1 and 1/4; of a view that predicts the prior by the gains
+    assert_allclose(shares[:, 0], [1.0, 0.0, 16 / 17, 4 / 5, 3 / 4, 0.0], atol=1e-9)
+    assert_allclose(shares.sum(axis=1), 1.0)
+    slopes = slopes_on_parts(places, change, np.array([0, 1]))
+    assert_allclose(slopes, [[0, 0], [0, 0], [2, 1], [-1, 1], [0, 0], [0, 0]], rtol=0.04, atol=1e-9)
 
 
-def test_tables_of_which_views_predict_the_same_have_the_same_part_of_what_several_predict():
+def test_parts_that_predict_the_same_have_the_same_share():
     one = np.random.default_rng(0).normal(size=200)
-    views = [View(f"table {name}", "kernel", (name,), ()) for name in "ab"] + [View("joined", "trees", ("a", "b"), ())]
-    parts = parts_of_tables(views, np.stack([one, one, 2.0 * one]), {"a": 0, "b": 1})[2]
-    assert parts["a"] == pytest.approx(parts["b"]) and parts["a"] > 0
-    assert parts_of_tables(views, np.stack([one, one, one]), {}) == {}
+    change, places = np.stack([one, one, 2.0 * one]), [ONE, TWO, BOTH]
+    assert_allclose(deal(places, change, np.array([0, 1]), np.ones(2))[2], 0.5)
+    assert_allclose(slopes_on_parts(places, change, np.array([0, 1]))[2], 1.0, rtol=0.04)
+
+
+def test_what_has_no_view_of_its_own_is_dealt_by_the_gains():
+    change, places = np.ones((3, 50)), [ONE, TWO, BOTH]
+    assert_allclose(deal(places, change, np.array([-1, -1]), np.array([1.0, 3.0]))[2], [0.25, 0.75])
+    assert_allclose(deal(places, change, np.array([-1, -1]), np.zeros(2))[2], 0.5)
+    assert_allclose(deal(places, change, np.array([-1, 1]), np.zeros(2))[2], [0.0, 1.0])
+    assert not slopes_on_parts(places, change, np.array([-1, -1])).any()
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_contributions_of_a_row_are_what_each_table_says_of_it(task):
+    """Two tables each know one half of the label: where they differ, one adds and the other takes away."""
+    rng = np.random.default_rng(0)
+    a, b = rng.normal(size=(2, 300))
+    ids = [f"i{k}" for k in range(300)]
+    y = a + b if task == "regression" else np.where(a + b > 0, "yes", "no")
+    tables = {name: hc.Source(ids, np.c_[x, rng.normal(size=300)]) for name, x in (("a", a), ("b", b))}
+    data = hc.HetData(tables, target=(ids[:200], y[:200]))
+    fit = model(task).fit(data)
+    adds = fit.contributions(data, per_class=True)[200:, :, -1]  # of "yes"
+    found = np.corrcoef(np.c_[adds, a[200:], b[200:]].T)
+    assert found[0, 2] > 0.9 and found[1, 3] > 0.9
+    assert abs(found[0, 3]) < 0.3 and abs(found[1, 2]) < 0.3
+    apart = np.abs(a[200:] - b[200:]) > 2
+    assert (np.sign(adds) == np.sign(np.c_[a, b][200:]))[apart].mean() > 0.9
 
 
 def test_a_table_that_clears_another_of_noise_keeps_its_part():
