@@ -17,12 +17,14 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.special import log_softmax, softmax
 
+from hetcore.round_scores import shares
 from hetcore.targets import Problem
 
-__all__ = ["LeftOut", "Stopping", "drawn_by_class", "log_loss", "part_weights"]
+__all__ = ["LeftOut", "Stopping", "drawn_by_class", "falls", "log_loss", "part_weights"]
 
 LEAST_ROWS = 8  # fewer say nothing of a round
 RIDGE = 1.0  # of the part weights: one row's worth of loss for a weight that is 1 off
+WAY = np.polynomial.legendre.leggauss(16)  # places in [-1, 1] where a way's slope is asked for, and their weights
 
 
 def drawn_by_class(y: NDArray, rows: NDArray, share: float, rng: np.random.Generator) -> NDArray[np.int64]:
@@ -74,6 +76,25 @@ def part_weights(prior: NDArray, parts: NDArray, y: NDArray) -> NDArray[np.float
     # weights below 0 would turn a modality round
     found = minimize(value, np.ones(len(parts)), jac=True, method="L-BFGS-B", bounds=[(0.0, None)] * len(parts))
     return found.x
+
+
+def falls(prior: NDArray, parts: NDArray, y: NDArray) -> NDArray[np.float64]:
+    """Return by how much each part lowers the log loss (p,): its slope, integrated on the way from prior to the sum.
+
+    Parameters
+    ----------
+    prior : (K,) float64
+    parts : (p, n, K) float64
+        As they count, a_j P_j.
+    y : (n,) int
+        Class codes.
+    """
+    rows, found, total = np.arange(len(y)), np.zeros(len(parts)), parts.sum(axis=0)
+    for place, weight in zip(*WAY):
+        missed = -softmax(prior + 0.5 * (1.0 + place) * total, axis=1)
+        missed[rows, y] += 1.0
+        found += 0.5 * weight * (parts * missed).sum(axis=(1, 2))
+    return found / len(y)
 
 
 class LeftOut(NamedTuple):
@@ -142,3 +163,11 @@ class Stopping:
             # learners after the best round are cut off, and the weight goes into the steps
             modality.cut(self.kept[name], float(weight))
         return dict(zip(modalities, weights.tolist()))
+
+    def source_weights(self, prior: NDArray, weights: Mapping[str, float]) -> dict[str, float] | None:
+        """Return each modality's share in the fall of the log loss of the rows kept out; None without such rows."""
+        if self.parts is None:
+            return None
+        counted = self.parts * np.array(list(weights.values()))[:, None, None]
+        # a modality that made the loss rise has no negative share
+        return shares(np.maximum(falls(prior, counted, self.y), 0.0), list(weights))

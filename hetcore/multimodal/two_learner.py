@@ -100,8 +100,9 @@ class TwoWeakLearnerClassifier(ClassifierScore, BoostedEstimator):
     Attributes
     ----------
     source_weights_ : dict of str to float
-        Weights in [0, 1], summing to 1: a source's share in the fall of the logarithm of the risk that steps are chosen
-        by, which is its slope integrated along every step.
+        Weights in [0, 1], summing to 1: a source's share in the fall of the validation rows' log loss from the class
+        shares to the model, which is its slope integrated on the way; without validation rows, and in each event, in
+        the fall of the logarithm of the risk that steps are chosen by, along every step.
     classes_ : (K,) object
         Class names, sorted.
     history_ : polars DataFrame
@@ -305,9 +306,10 @@ class TwoWeakLearnerClassifier(ClassifierScore, BoostedEstimator):
         return state.view()
 
     def _finish(self, state: TwoLearners) -> None:
-        self.source_weights_ = state.weights()
         self.classes_, self.prior_ = state.problem.scale.classes, state.prior
         self.part_weights_ = state.stopping.finish(state.prior, state.final_modalities)
+        # rounds have their own: those after the best one are gone, and parts are weighed by now
+        self.source_weights_ = state.stopping.source_weights(state.prior, self.part_weights_) or state.weights()
         self.class_weights_ = self._decided(state)
         self.kept_round_ = state.stopping.kept_round or state.stopping.round
         self.validation_rows_ = state.stopping.rows

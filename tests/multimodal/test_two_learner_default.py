@@ -14,7 +14,7 @@ from hetcore.metrics import macro_f1
 from hetcore.multimodal.choosing import candidates
 from hetcore.multimodal.decisions import class_weights, named
 from hetcore.multimodal.networks import PENALTIES, LinearLearner, RandomFeatureLearner
-from hetcore.multimodal.stopping import drawn_by_class, log_loss, part_weights
+from hetcore.multimodal.stopping import drawn_by_class, falls, log_loss, part_weights
 
 TREES = {"first": "tree", "second": "tree"}
 
@@ -276,3 +276,21 @@ def test_trees_of_few_labels_split():
 class _Labels:
     def __init__(self, count):
         self.labelled = np.ones(count, bool)
+
+
+def test_the_falls_of_parts_add_up_to_that_of_the_log_loss():
+    rng = np.random.default_rng(0)
+    prior, parts, y = rng.normal(size=3), 3 * rng.normal(size=(2, 40, 3)), rng.integers(3, size=40)
+    found = falls(prior, parts, y)
+    assert found.sum() == pytest.approx(log_loss(np.tile(prior, (40, 1)), y) - log_loss(prior + parts.sum(axis=0), y))
+    alone = falls(prior, parts * np.array([1.0, 0.0])[:, None, None], y)
+    assert alone == pytest.approx([log_loss(np.tile(prior, (40, 1)), y) - log_loss(prior + parts[0], y), 0.0])
+
+
+def test_a_table_of_noise_has_next_to_no_weight_whatever_the_rounds_after_the_best_one_learned_of_it():
+    data = two_tables(200, seed=1, second=0.0)
+    y, _ = split(data)
+    events = []
+    model = hc.TwoWeakLearnerClassifier(learners=TREES).fit(data, y, callbacks=[events.append])
+    assert model.kept_round_ < model.n_iterations_ and events[-1].source_weights["second"] > 0.1
+    assert model.source_weights_["second"] < 0.05
