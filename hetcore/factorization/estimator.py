@@ -188,7 +188,7 @@ class Factorization(RegressorScore, Estimator):
         self.mean_deviations_ = np.where(counts > 0, sums / np.maximum(counts, 1), std.mean())
 
     def predict(self, X: ArrayLike, return_std: bool = False) -> NDArray | tuple[NDArray, NDArray]:
-        """Predict entries. An unseen code has no bias and no factor, and a common deviation.
+        """Predict entries. An unseen code has no bias and no factor, and a common deviation of its noise.
 
         Parameters
         ----------
@@ -199,9 +199,10 @@ class Factorization(RegressorScore, Estimator):
         -------
         y : (n,) float64
         std : (n,) float64
-            Only with `return_std`: the standard deviation of the entry's noise, in the unit of y. With
-            `validation_fraction=0` no entry is left out to tell it, and that of the training ones comes out too small;
-            nor is one where the part would have fewer than two: without deviations it is then that of the values.
+            Only with `return_std`: the standard deviation of the entry's noise, in the unit of y; but as printed, also
+            of what is not known of an unseen code: how far biases and factors of the seen ones differ. With
+            `validation_fraction=0` no entry is left out to tell the noise, and that of the training ones comes out too
+            small; nor is one where the part would have fewer than two: without deviations it is that of the values.
 
         Warns
         -----
@@ -214,6 +215,8 @@ class Factorization(RegressorScore, Estimator):
         rows = self._book.rows(codes)
         _warn_of_new_codes(codes, rows == self._book.n_rows)
         fitted, std = self.tables_.predict(rows)
+        if return_std and not self.as_printed and (rows == self._book.n_rows).any():
+            std = np.sqrt(std**2 + self.tables_.variance_of_unseen(rows, self._book.offsets))
         if self.clip and not self.as_printed:
             # as printed to the letter
             fitted = np.clip(fitted, *self.range_)

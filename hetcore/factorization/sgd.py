@@ -82,6 +82,32 @@ class Tables(Stored):
         predict_entries(rows, self.biases, self.factors, self.deviations, base, fitted, variances)
         return self.center + self.scale * fitted, self.scale * np.sqrt(variances)
 
+    def variance_of_unseen(self, rows: NDArray[np.int32], offsets: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return the mean squared distance (n,) of fitted values from what they were with codes that were seen.
+
+        0 for entries without an unseen code, whose row is the last one; each of the others in their place is any code
+        of the mode, as likely as each other.
+
+        Parameters
+        ----------
+        rows : (n, M) int32
+        offsets : (M + 1,) int64
+            Where the rows of each mode begin.
+        """
+        found, new = np.zeros(len(rows)), rows == offsets[-1]
+        biases, factors = self.biases.astype(np.float64), self.factors.astype(np.float64)
+        for pattern in np.unique(new[new.any(axis=1)], axis=0):
+            chosen = (new == pattern).all(axis=1)
+            known = factors[rows[np.ix_(chosen, ~pattern)]].prod(axis=1)
+            unseen = [slice(*offsets[mode : mode + 2]) for mode in np.flatnonzero(pattern)]
+            # moments of the product of the unseen codes' factors, and the product that stands for it
+            squares = np.prod([factors[codes].T @ factors[codes] / len(factors[codes]) for codes in unseen], axis=0)
+            means = known @ np.prod([factors[codes].mean(axis=0) for codes in unseen], axis=0)
+            fitted = known @ factors[-1] ** len(unseen)
+            apart = ((known @ squares) * known).sum(axis=1) - 2.0 * fitted * means + fitted**2
+            found[chosen] = np.maximum(apart, 0.0) + sum(np.mean((biases[each] - biases[-1]) ** 2) for each in unseen)
+        return self.scale**2 * found
+
 
 class Laid(NamedTuple):
     """Entries as an epoch goes through them: rows (n, M) int32, values (n,) float32, and where blocks and modes begin.

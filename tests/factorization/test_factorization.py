@@ -1,6 +1,7 @@
 """Factorizations: reductions, planted truth, codes never seen, stopping, and what the events tell."""
 
 import copy
+import itertools
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ import hetcore as hc
 from hetcore.errors import DataError, ParameterError
 from hetcore.factorization import estimator, sgd
 from hetcore.factorization.estimator import entries_of
+from hetcore.factorization.sgd import Tables
 from hetcore.factorization.tensor_baselines import InverseDistance, NearestSensors, Tucker
 from tests.naive import factorization as naive
 
@@ -197,6 +199,40 @@ def test_codes_never_seen_have_the_biases_of_the_others_and_the_mean(cls):
     np.testing.assert_allclose(fitted, y.mean() + y.std() * np.array([item, user, 0.0]), rtol=1e-5)
     assert (std > 0).all()
     assert cls(**QUICK, as_printed=True).fit(X, y).predict(new).tolist() == [3.0, 3.0, 3.0]
+
+
+@pytest.mark.parametrize("cls", MATRIX)
+def test_deviations_of_unseen_codes_have_what_is_not_known_of_them(cls):
+    rng = np.random.default_rng(0)
+    U, V = rng.normal(size=(160, 2)), rng.normal(size=(60, 2))
+    y = U @ V.T + rng.normal(size=(160, 1)) + 0.3 * rng.normal(size=(160, 60))
+    seen = np.argwhere(rng.random((80, 60)) < 0.4)
+    model = cls(n_factors=2, n_iterations=30, regularisation=0.02, clip=False).fit(seen, y[tuple(seen.T)])
+    X = np.argwhere(np.ones(y.shape))  # half of the users are new
+    fitted, std = model.predict(X, return_std=True)
+    within = np.abs(y.ravel() - fitted) < 1.645 * std
+    assert [within[:4800].mean(), within[4800:].mean()] == pytest.approx([0.9, 0.9], abs=0.07)
+    # known codes have the deviation of their noise, to the last bit, whoever is predicted beside them
+    one, other = np.array([[3, 5]]), np.array([[3, 5], [999, 5], [999, 999]])
+    known, both = (model.predict(each, return_std=True)[1] for each in (one, other))
+    assert known[0] == both[0] < both[1:].min()
+
+
+@pytest.mark.parametrize("modes", (2, 3))
+def test_the_variance_of_unseen_codes_is_the_mean_over_the_seen_ones(modes):
+    rng, offsets = np.random.default_rng(modes), np.cumsum([0, 4, 3, 5][: modes + 1])
+    n, scale = offsets[-1], 2.5
+    biases, factors = (rng.normal(size=shape).astype(np.float32) for shape in ((n + 1,), (n + 1, 2)))
+    still = np.zeros((n + 1, 0), np.float32)
+    tables = Tables(biases, factors, still, base_variance=1.0, center=0.0, scale=scale)
+    for new in itertools.product((False, True), repeat=modes):
+        row = np.where(new, n, offsets[:-1])[None]
+        seen = itertools.product(*(range(*offsets[m : m + 2]) if new[m] else row[:, m] for m in range(modes)))
+        fits = lambda at: factors.astype(float)[at].prod(axis=0).sum()  # noqa: E731
+        products = np.mean([(fits(list(each)) - fits(row[0])) ** 2 for each in seen])
+        own = sum(np.mean((biases[slice(*offsets[m : m + 2])] - biases[-1]) ** 2.0) for m in range(modes) if new[m])
+        wanted = scale**2 * (products + own) if any(new) else 0.0
+        np.testing.assert_allclose(tables.variance_of_unseen(row, offsets), [wanted], rtol=1e-5, atol=1e-12)
 
 
 def test_codes_are_numbers_or_text_alike():
