@@ -10,6 +10,9 @@ r"""The rounds of heteroscedastic boosting: label forests and a deviation forest
     8  each forest ends, and goes back, when left-out rows have liked it no better for `patience` rounds
     9  the model is the mean of the members
 
+With a `tail`, whatever follows labels (the start, lines, trees, shares, ends) counts rows by their own residual too,
+as those say that have not seen them; the deviation does not, for strays are in what it tells.
+
 There are two label forests (`blend`): one of the first folds, whose rows all count alike (plain boosting, to the last
 bit), and one of the second folds, whose rows count by w. The share of each is `mixed_share`. The
 deviation is of the second folds. Of numbers a third one, of folds of its own, starts from a line (`linear_model`); its
@@ -41,6 +44,7 @@ from hetcore.heteroscedastic.forest_ensemble import (
     mixed_share,
     set_leaves,
 )
+from hetcore.heteroscedastic.likelihoods import StudentRows
 from hetcore.heteroscedastic.objectives import Labels, Link, Numbers, Pair
 from hetcore.kernels.threads import n_threads, run_each
 from hetcore.linear_model import LinearModel, predicted_by_each
@@ -48,6 +52,7 @@ from hetcore.trees import BinMapper, TreeParams
 
 __all__ = ["Z90", "Rounds"]
 
+LINES = 5  # fits of a line with a tail, each by the trust that the one before has in rows
 LEAF_LIMIT = 4.0  # largest Newton step of a class score
 MOST_DEVIATION_LEAVES = 8  # of a tree of the deviation
 LEAST_DEVIATION_ROWS = 5  # of its leaves
@@ -80,6 +85,8 @@ class Rounds:
         self.even = bool((train.weights == 1.0).all())
         self.printed = params["as_printed"]
         self.rules = {"l2": self._rules("l2", 1.0), "deviation_l2": self._rules("deviation_l2", link.unit)}
+        self.tail = StudentRows(params["tail"]) if params.get("tail") and not self.printed else None
+        self.trust = np.ones(n)  # of each row, by its own residual: 1 without a tail
         self._start_halves()
         self.share, self.line_share, self.done = 0.0, 0.0, 0
         self._look()
@@ -105,7 +112,11 @@ class Rounds:
         # folds of their own for each label forest, so that the two err in different places
         partitions = [CVFolds.of(self.train.weights.size, strata, self.n_members, self.rng) for _ in powers]
         n_validation = None if self.held_out is None else self.held_out.weights.size
-        self.first = base.start(self.train.weights) * (not self.printed)  # (17) is a sum from nothing
+        if self.tail is not None:
+            squares = (base.y - np.median(base.y)) ** 2
+            self.first_scale = self.tail.scale(squares, self.train.weights)
+            self._judge_rows(squares)
+        self.first = base.start(self.train.weights * self.trust) * (not self.printed)  # (17) is a sum from nothing
         given = n_validation, p["learning_rate"]
         streams = self.rng.spawn(4)  # so that no forest's samples hang on how many others there are
         self.labels = [ForestEnsemble.start(self.first, each, *given, power) for each, power in zip(partitions, powers)]
@@ -125,18 +136,27 @@ class Rounds:
         train = self.train
         folds = CVFolds.of(train.weights.size, None, self.n_members, self.rng)
         n_jobs = self.rules["l2"].n_jobs
-        lines = LinearModel.fit(train.X, (train.base.y - self.first)[:, None], folds.rows, train.weights, n_jobs)
-        if lines is None:
-            return None
+        for _ in range(1 if self.tail is None else LINES):
+            missed, counts = (train.base.y - self.first)[:, None], train.weights * self.trust
+            lines = LinearModel.fit(train.X, missed, folds.rows, counts, n_jobs)
+            if lines is None:
+                return None
+            ensemble = ForestEnsemble.start(self.first, folds, *given, 0.0)
+            ensemble.scores += predicted_by_each(lines, train.X, n_jobs)
+            squares = (train.base.y - ensemble.out_of_fold()[:, 0]) ** 2
+            self._judge_rows(squares)
         line = LinearModel.mean(lines)
-        ensemble = ForestEnsemble.start(self.first, folds, *given, 0.0)
-        ensemble.scores += predicted_by_each(lines, train.X, n_jobs)
-        self.line_error = self.mean((train.base.y - ensemble.out_of_fold()[:, 0]) ** 2, train)
+        self.line_error = self.mean(squares, train)
         ensemble.rng = stream
         if self.held_out is not None:
             ensemble.validation += line.predict(self.held_out.X)
         self.labels.append(ensemble)
         return line
+
+    def _judge_rows(self, squares: NDArray) -> None:
+        """With a tail, let rows count by their own squared residuals (n,), of members that have not seen them."""
+        if self.tail is not None:
+            self.trust = self.tail.trust(squares, self.train.weights)
 
     @property
     def plain(self) -> list[ForestEnsemble]:
@@ -164,13 +184,13 @@ class Rounds:
         if len(plain) == 2:
             target, curves = self.train.base.working(plain[0])
             # near the first forest's scores the loss is a weighted squared distance, whose best mix is closed
-            self.share = mixed_share(*plain, target, self.train.weights[:, None] * curves)
+            self.share = mixed_share(*plain, target, (self.train.weights * self.trust)[:, None] * curves)
         if self.line is not None:
             self.line_share = 0.0
             mixed = self._mixed(each)[:, 0]
             # as the labels' trees count rows: a line may be far off where labels hardly stray
             spread = self.link.power * self.link.log_variance(self.deviation.out_of_fold()[:, 0])
-            weights = self.train.weights * np.exp(-spread)
+            weights = self.train.weights * self.trust * np.exp(-spread)
             missed, even = self.train.base.y - mixed, 1.0 / len(each)
             self.line_share = likeliest_share(mixed, each[-1][:, 0], missed, weights, even)
         self._say(self._mixed(each))
@@ -194,13 +214,15 @@ class Rounds:
         self._look()
         if self.deviation.open:
             self._grow_deviations(*(before or self._deviation_gradients()))
+        if self.tail is not None:
+            self._judge_rows((self.train.base.y - self.out_of_fold.f[:, 0]) ** 2)
         self.done += 1
         return self._judge()
 
     def _grow_labels(self, ensemble: ForestEnsemble) -> None:
         """Lines 4 and 5."""
         gradients, hessians = self.train.base.derivatives(ensemble.scores)
-        counts = None if self.even else self.train.weights
+        counts = None if self.even and self.tail is None else self.train.weights * self.trust
         if self.link.learns and ensemble.power > 0:
             weights = self.link.weights(
                 self.train.base, self.labels_out_of_fold.f, self.deviation.scores[:, :, 0], ensemble.power
@@ -209,7 +231,7 @@ class Rounds:
                 # relative to the rows that a member sees, so that l2 means the same whatever the deviations
                 weights = weights / np.einsum("kn,kn->k", weights, ensemble.folds.inside)[:, None]
             ensemble.weights = weights
-            counts = ensemble.weights * self.train.weights
+            counts = ensemble.weights * self.train.weights * self.trust
         if self.printed and self._numbers:  # the loss is (y - f)^2 there, not its half
             counts = 2.0 * (np.ones_like(self.train.weights) if counts is None else counts)
         grown = self._grown(ensemble, gradients, hessians, counts, "l2")
@@ -274,6 +296,8 @@ class Rounds:
 
     def _label_loss(self, ensemble: ForestEnsemble, scores: NDArray, nll: float) -> float:
         own = self._numbers or ensemble.power == 0 or not self.link.learns
+        if self.tail is not None:
+            return self.mean(self.tail.loss((self.train.base.y - scores[:, 0]) ** 2, self.first_scale), self.train)
         return self.mean(self.train.base.loss(scores), self.train) if own else nll
 
     def finish(self) -> Scores:
@@ -327,7 +351,8 @@ class Rounds:
         each = [
             (ensemble.weights / ensemble.weights.mean(axis=1, keepdims=True)).mean(axis=0) for ensemble in self.labels
         ]
-        return self._mixed(each)
+        weights = self._mixed(each)
+        return weights if self.tail is None else weights * self.trust / np.mean(weights * self.trust)
 
     def mean(self, values: NDArray, sample: Sample) -> float:
         """Return the weighted mean of one value (n,) a row."""

@@ -100,8 +100,9 @@ class HGBMRegressor(IntervalMixin, RegressorScore, DeviationBoosting, SeedAndThr
     tail: float | None = param(
         None,
         Interval(0, ends="()").or_none("None for no tail"),
-        "With nu, a row also counts (nu + 1) / (nu + z^2); z is what members say that have not seen it. None trusts "
-        "rows by their place alone.",
+        "With nu, a row also counts (nu + 1) / (nu + z^2) for the prediction, z its residual of members that have not "
+        "seen it: gross outliers count next to nothing, and of skewed labels it is not the mean that is predicted. "
+        "None trusts rows by their place alone.",
     )
 
     def _targets(self, y: NDArray, weights: NDArray) -> NDArray:

@@ -23,10 +23,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
-__all__ = ["LARGEST", "BlindLabels", "GaussianDeviation", "SigmoidWeight", "class_probabilities"]
+__all__ = ["LARGEST", "BlindLabels", "GaussianDeviation", "SigmoidWeight", "StudentRows", "class_probabilities"]
 
 LARGEST = 40.0  # of |s|: beyond it exp(s) says no more
 LEAST_PROBABILITY = 1e-12
+SCALE_STEPS = 30  # of expectation maximisation
 
 Pair = tuple[NDArray, NDArray]
 
@@ -39,6 +40,49 @@ def class_probabilities(f: NDArray) -> NDArray:
     # less the largest, for exp of a large score is infinite
     exps = np.exp(f - f.max(axis=-1, keepdims=True))
     return exps / exps.sum(axis=-1, keepdims=True)
+
+
+class StudentRows:
+    """Student's t of residuals with one scale: how much a row counts, (nu + 1) / (nu + z^2), and its loss.
+
+    Lange, Little, Taylor (1989), "Robust statistical modeling using the t distribution".
+
+    Parameters
+    ----------
+    tail : float
+        nu, the degrees of freedom, above 0.
+    """
+
+    def __init__(self, tail: float) -> None:
+        self.tail = tail
+
+    def scale(self, squares: NDArray, weights: NDArray) -> float:
+        """Return the likeliest squared scale of residuals, from their squares (n,) and the rows' weights (n,).
+
+        Of those that are not 0: labels of which most are the same would have none. 0 if all are.
+        """
+        some = squares > 0
+        if not (weights[some] > 0).any():
+            return 0.0
+        squares, weights = squares[some], weights[some]
+        scale = float(np.median(squares))
+        for _ in range(SCALE_STEPS):
+            scale = float(np.average(squares * self._counts(squares / scale), weights=weights))
+        return scale
+
+    def trust(self, squares: NDArray, weights: NDArray) -> NDArray[np.float64]:
+        """Return how much each row (n,) counts; 1 on average."""
+        scale = self.scale(squares, weights)
+        counts = self._counts(squares / scale) if scale > 0 else np.ones_like(squares)
+        return counts / np.average(counts, weights=weights)
+
+    def loss(self, squares: NDArray, scale: float) -> NDArray[np.float64]:
+        """Return the loss of each row (n,) in the squares' unit: half of them where they are small."""
+        least = max(scale, np.finfo(float).tiny)
+        return 0.5 * least * (self.tail + 1.0) * np.log1p(squares / (self.tail * least))
+
+    def _counts(self, squares: NDArray) -> NDArray[np.float64]:
+        return (self.tail + 1.0) / (self.tail + squares)
 
 
 class GaussianDeviation:

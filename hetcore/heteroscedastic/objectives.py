@@ -135,27 +135,15 @@ class Link:
 
 
 class Gaussian(Link):
-    """Normal labels with variance exp(d): (6) with Omega = ln; `power` tempers the rows' weights exp(-power d).
-
-    With a `tail` nu, a row also counts (nu + 1) / (nu + z^2), the precision that Student's t expects of it; z is
-    what the member that has not seen the row says.
-    """
+    """Normal labels with variance exp(d): (6) with Omega = ln; `power` tempers the rows' weights exp(-power d)."""
 
     learns = True
     unit = 0.5  # the Fisher information of ln sigma^2
     likelihood = GaussianDeviation()
 
-    def __init__(self, power: float, tail: float | None = None) -> None:
-        super().__init__(power)
-        self.tail = tail
-
     def weights(self, base: Numbers, out_of_fold: NDArray, d: NDArray, power: float) -> NDArray:
-        """Return sigma^(-2 power), times the trust in the row itself."""
-        weights = self.likelihood.weight(power * d)
-        if self.tail is None or not power:
-            return weights
-        squares = (base.y - out_of_fold[:, 0]) ** 2 * self.likelihood.weight(d)
-        return weights * (self.tail + 1.0) / (self.tail + squares)
+        """Return sigma^(-2 power)."""
+        return self.likelihood.weight(power * d)
 
     def deviation(self, base: Numbers, out_of_fold: NDArray, d: NDArray) -> Pair:
         """Return the gradient by d over the Fisher information, and None."""
@@ -245,4 +233,4 @@ def make_link(params: dict[str, Any]) -> Link:
         return Link(power)
     if params["link"] == "sigmoid":
         return Printed(params)
-    return Gaussian(power, params["tail"]) if params["link"] == "gaussian" else Blind(power)
+    return Gaussian(power) if params["link"] == "gaussian" else Blind(power)

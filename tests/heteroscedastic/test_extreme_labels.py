@@ -17,9 +17,11 @@ NUMBERS = {
 }
 
 
+@pytest.mark.parametrize("tail", [None, 3.0])
 @ARMS
 @pytest.mark.parametrize("labels", NUMBERS)
-def test_numbers_and_intervals_are_finite(labels, given):
+def test_numbers_and_intervals_are_finite(labels, given, tail):
+    given = given | {"tail": tail}
     model = hc.HGBMRegressor(n_iterations=10, **given).fit(*NUMBERS[labels])
     assert np.isfinite([*model.predict(X, return_std=True), *model.predict_interval(X)]).all()
 

@@ -173,6 +173,21 @@ def test_rows_that_stray_count_less(fitted, noisy):
     assert_allclose(fitted.instance_weights_.mean(), 1.0)
 
 
+def test_with_a_tail_gross_outliers_move_neither_trees_nor_line_and_are_in_the_intervals():
+    rng = np.random.default_rng(0)
+    X, Z = rng.normal(size=(300, 3)), rng.normal(size=(500, 3))
+    truth = [2 * each[:, 0] + (each[:, 1] > 0) for each in (X, Z)]
+    strays = rng.random(300) < 0.1
+    y = truth[0] + 0.3 * rng.normal(size=300) + strays * rng.normal(size=300) * 30
+    model = hc.HGBMRegressor(tail=3.0, n_iterations=40).fit(X, y)
+    assert np.sqrt(np.mean((model.predict(Z) - truth[1]) ** 2)) < 0.3
+    far = strays & (np.abs(y - truth[0]) > 5)
+    assert model.instance_weights_[far].max() < 0.2 and model.instance_weights_.mean() == pytest.approx(1.0)
+    new = truth[1] + 0.3 * rng.normal(size=500) + (rng.random(500) < 0.1) * rng.normal(size=500) * 30
+    low, high = model.predict_interval(Z, 0.9)
+    assert np.mean((low < new) & (new < high)) == pytest.approx(0.9, abs=0.06)
+
+
 def test_events_tell_losses_coverage_and_spread(fitted, noisy):
     events = []
     X, y, _ = noisy

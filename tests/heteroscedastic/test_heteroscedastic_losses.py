@@ -5,8 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from scipy.stats import t
 
-from hetcore.heteroscedastic.likelihoods import BlindLabels, GaussianDeviation, SigmoidWeight, class_probabilities
+from hetcore.heteroscedastic.likelihoods import (
+    BlindLabels,
+    GaussianDeviation,
+    SigmoidWeight,
+    StudentRows,
+    class_probabilities,
+)
 from hetcore.heteroscedastic.objectives import Labels, Numbers
 
 STEP = 1e-5
@@ -47,6 +54,22 @@ def test_gaussian_is_least_where_the_variance_is_the_squared_residual():
     loss = GaussianDeviation()
     assert_allclose(loss.gradients(f, best, y)[1], 0.0, atol=1e-10)
     assert (loss.value(f, best, y) <= loss.value(f, s, y) + 1e-12).all()
+
+
+def test_rows_of_a_tail_count_by_the_slope_of_their_loss_and_the_scale_is_the_likeliest():
+    r, rows = numbers(), StudentRows(3.0)
+    residuals, weights = r[0], np.abs(r[1])
+    scale = rows.scale(residuals**2, weights)
+    counts = slope(lambda at: rows.loss(at**2, scale), residuals) / residuals
+    assert_allclose(rows.trust(residuals**2, weights), counts / np.average(counts, weights=weights), rtol=1e-5)
+
+    def likelihood(at):
+        return weights @ t.logpdf(residuals, 3.0, scale=np.sqrt(at))
+
+    assert likelihood(scale) > max(likelihood(0.99 * scale), likelihood(1.01 * scale))
+    # labels of which most are the same have a scale all the same; one that all are has none, and trusts all alike
+    assert rows.scale(np.r_[np.zeros(40), np.ones(9), 4.0], np.ones(50)) > 0.1
+    assert rows.trust(np.zeros(5), np.ones(5)).tolist() == [1.0] * 5 and rows.loss(np.zeros(5), 0.0).max() == 0.0
 
 
 @pytest.mark.parametrize("n_classes", [2, 5])
