@@ -281,6 +281,10 @@ class TransferEstimator(ClassifierScore, TransferBase):
     def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
         """Return the probability of each class.
 
+        The blends and the weighted boosting choose how sure they are by left-out rows of the target. The other boosted
+        methods return the logistic function of their vote, the forest the mean of three trees' shares: with few labels
+        these are 0 or 1 nearly everywhere, right or wrong; rank rows by them, and expect no more.
+
         Parameters
         ----------
         X : (n, d) array-like
