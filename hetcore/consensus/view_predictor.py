@@ -34,6 +34,7 @@ from hetcore.targets import Scale
 
 __all__ = ["LabelMemory", "ViewModel", "added"]
 
+OWN = 1e-9  # added to the weights of a table's own views, of which all may have none where others are better
 FAINTEST = 1e-30  # of what is said of a row, below which a view is not asked: no digit of a sum tells it
 
 class Blocks:
@@ -275,6 +276,20 @@ class ViewModel(Stored):
             counts = _factors(self.unlinked, data.n, [voter.made for voter in gone_on]) * new
             self._vote(parts, moved, gone_on, counts, present)
         return [self.outputs.widened(part, self.scale.n_outputs) for part in parts]
+
+    def alone(self, data: HetData) -> list[NDArray[np.float64]]:
+        """Return what each table's own views add to the prior by themselves, (n, K) each; NaN where it has no record."""
+        labels, _ = self.memory.of(data)
+        made = list(zip(self.columns.transform(data, labels), self.weights + OWN, self.learners))
+        found = []
+        for name, has in zip(self.source_names, self._present(data)):
+            own = [each for each in made if each[0].view.tables == (name,) and not each[0].view.graphs]
+            change = np.where(has[:, None], np.zeros(self.outputs.k), np.nan)
+            for view, weight, kept in own:
+                predicted = predict_with(kept, view.X, self.outputs, view.key)
+                change[view.rows] += weight / sum(each for _, each, _ in own) * predicted
+            found.append(self.outputs.widened(change, self.scale.n_outputs))
+        return found
 
     def _vote(
         self,

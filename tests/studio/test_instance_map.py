@@ -13,6 +13,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 import hetcore as hc
 from hetcore import model_files
 from hetcore.data import HetData
+from hetcore.data.splits import label_split
 from studio.views.consensus import instance_map
 from studio.views.consensus.instance_map import CONSENSUS, DISAGREEMENT, ERROR, VALUES, Views
 
@@ -58,15 +59,36 @@ def test_where_one_source_is_there_it_agrees_with_the_consensus(seen):
     assert seen.found.disagreement[:50].max() > 0
 
 
-def test_a_number_that_a_source_predicts_is_in_the_labels_unit(seen):
-    if seen.data.target_kind == "classification":
-        return
-    one, two = (seen.found.sources[name] for name in ("one", "two"))
-    weights = seen.model.source_weights_
-    graphs = seen.model.contributions(seen.data, graphs=True)[:, 2:].sum(axis=1)
+@pytest.mark.parametrize("task", ["classification", "regression"])
+def test_a_source_alone_errs_on_hidden_labels_as_in_the_training(task):
+    """A table of noise too: its weight is 0, and its own views say something all the same."""
+    data = _data(task)
+    noise = hc.Source(data.ids, np.random.default_rng(1).normal(size=(N, 1)))
+    data = HetData(data.sources | {"noise": noise}, data.graphs, (data.ids, data.y), task=task)
+    known = label_split(data, fraction=0.6, seed=0)
+    fit = hc.GBCClassifier if task == "classification" else hc.GBCRegressor
+    model = fit(n_iterations=3).fit(data, known, eval_y=data.y)
+    found = instance_map.views(model_files.dumps(model), data, VALUES)
+    hidden = ~data.with_target(known, data.target_kind).labelled
+    for name in data.source_names:
+        rows = np.intersect1d(np.flatnonzero(hidden), data.rows(name))
+        predicted, truth = found.sources[name][rows], data.y[rows]
+        erring = np.mean(predicted != truth)
+        if task == "regression":
+            erring = np.sqrt(np.mean((predicted - truth) ** 2))
+        assert erring == pytest.approx(model.history_[f"per_source:{name}"][-1])
+
+
+def test_as_printed_a_number_that_a_source_predicts_is_in_the_labels_unit():
+    data = _data("regression")
+    model = hc.GBCRegressor(n_iterations=3, as_printed=True).fit(data)
+    found = instance_map.views(model_files.dumps(model), data, VALUES)
+    one, two = (found.sources[name] for name in ("one", "two"))
+    weights = model.source_weights_
+    graphs = model.contributions(data, graphs=True)[:, 2:].sum(axis=1)
     mean = (weights["one"] * one + weights["two"] * two) / (weights["one"] + weights["two"])
-    assert_allclose(mean[:50] + graphs[:50], seen.found.consensus[:50])
-    assert_allclose(one[50:] + graphs[50:], seen.found.consensus[50:])  # it has the second source not
+    assert_allclose(mean[:50] + graphs[:50], found.consensus[:50])
+    assert_allclose(one[50:] + graphs[50:], found.consensus[50:])  # it has the second source not
 
 
 def test_alike_values_lie_side_by_side():

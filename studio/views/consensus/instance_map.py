@@ -91,13 +91,8 @@ def views(model: bytes, data: HetData, on: str, seed: int = 0, operations: Seque
     # A sample of those that have a place, in the order of the data.
     rows = np.sort(np.random.default_rng(seed).permutation(there)[:MOST])
     loaded = model_files.load(model)
-    # One pass: what each source adds tells the consensus and each source alone.
-    adds = loaded.contributions(data, per_class=True, graphs=True)[rows]
     consensus = np.asarray(loaded.predict(data))[rows]
-    if loaded.scale_.is_classifier:
-        sources = {name: _alone(loaded, adds[:, k]) for k, name in enumerate(loaded.source_weights_)}
-    else:
-        sources = _numbers_alone(loaded, consensus, adds[..., 0])
+    sources = (_printed_alone if loaded.as_printed else _alone)(loaded, data, consensus, rows)
     classes = tuple(loaded.classes_) if loaded.scale_.is_classifier else ()
     spread = _disagreement(consensus, list(sources.values()))
     return Views(rows, places[rows], consensus, sources, spread, classes=classes)
@@ -121,7 +116,25 @@ def components(data: HetData) -> NDArray[np.float32]:
     return places
 
 
-def _alone(model: Any, adds: NDArray[np.float64]) -> NDArray:
+def _alone(model: Any, data: HetData, consensus: NDArray, rows: NDArray[np.int64]) -> dict[str, NDArray]:
+    """Return what each source's own views predict of rows (m,) of the data; None or NaN where it has no record."""
+    found = {}
+    for name, adds in zip(model.source_weights_, model.model_.alone(data)):
+        fitted = model.model_.fitted(data, model.graph_weights_, [np.nan_to_num(adds)])
+        found[name] = np.asarray(model.scale_.labels(fitted), consensus.dtype)[rows]
+        found[name][np.isnan(adds[rows, 0])] = None
+    return found
+
+
+def _printed_alone(model: Any, data: HetData, consensus: NDArray, rows: NDArray[np.int64]) -> dict[str, NDArray]:
+    """Return the same of a model as printed, of which each source has one weight: by what it adds."""
+    adds = model.contributions(data, per_class=True, graphs=True)[rows]
+    if model.scale_.is_classifier:
+        return {name: _class_alone(model, adds[:, k]) for k, name in enumerate(model.source_weights_)}
+    return _numbers_alone(model, consensus, adds[..., 0])
+
+
+def _class_alone(model: Any, adds: NDArray[np.float64]) -> NDArray:
     """Return the class that a source predicts by itself, from what it adds to the scores (m, K)."""
     chosen = model.classes_[adds.argmax(axis=1)].astype(object)
     # A source that adds nothing has no record of the instance.
