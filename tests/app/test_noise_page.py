@@ -254,3 +254,20 @@ def test_labels_of_an_example_are_flipped_and_own_ones_are_not():
     recipe = {"sources": [{"name": "t", "file": "t.csv", "id": "id"}]}
     mine = session.Current(hc.HetData({"t": table}, target=target), "Your data", "Mine.", recipe)
     assert opened("planted_flips", uploaded=mine).slider(key="flipped").value == 0
+
+
+def test_nobody_is_called_erratic_where_all_deviations_are_the_same():
+    def app(deviations):
+        import polars as pl
+
+        from studio.views.noise import widgets_matrix
+
+        rows = pl.DataFrame({"code:user": list("aabb"), "std": deviations, "residual": [0.1] * 4, "held": [True] * 4})
+        widgets_matrix._stray(rows, ["user"])
+
+    alike, apart = (
+        AppTest.from_function(app, args=(each,), default_timeout=PATIENCE).run().caption[0].value
+        for each in ([0.7] * 4, [0.7, 0.7, 0.9, 0.9])
+    )
+    assert alike == "Mean deviation of each user: the same of all, so nobody is distrusted"
+    assert apart == "Mean deviation of each user; the most erratic ones below"

@@ -459,6 +459,14 @@ def test_where_all_rows_counted_the_same_no_weight_bought_anything():
     assert "the weights bring 50.0% less" in noise_rows.bought(apart, _held(errors), True, names)
 
 
+def test_of_a_factorization_the_deviations_tell_whether_all_rows_counted_the_same():
+    errors = np.random.default_rng(0).normal(size=200)
+    alike, apart = (_held(0.5 * errors, std=each) for each in (np.full(200, 0.7), np.abs(errors)))
+    assert noise_rows.trusts_alike(alike) and not noise_rows.trusts_alike(apart)
+    assert "HMF, which trusts all rows alike" in noise_rows.bought(alike, _held(errors), True, ("HMF", "MF"))
+    assert not noise_rows.trusts_alike(_held(errors))
+
+
 def test_how_many_flipped_labels_were_caught_stands_beside_what_chance_gives():
     ranked = pl.DataFrame({"corrupted": [True, False, True, False, False, False, False, True, False, True]})
     assert noise_rows.caught(ranked) == "Of the 4 least trusted labels 50% are flipped ones; by chance 40%"
@@ -475,7 +483,7 @@ def test_what_the_weights_bought_tells_of_the_band_where_both_have_one():
     worse = noise_rows.bought(*bands[::-1], True, names)
     assert f"of {gap.mean():.3g} a row above" in worse
     same = noise_rows.bought(bands[0], bands[0], True, names)
-    assert "nothing beyond two standard errors" in same
+    assert "Their bands do not differ" in same
     # a band that is no better, or worse, was not bought
     words = "What is gained by the weights is the band, not the mean."
     assert words in found and words not in worse and words not in same

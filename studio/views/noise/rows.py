@@ -105,8 +105,9 @@ def distrusted(predictions: pl.DataFrame, wrong: pl.DataFrame, by: str = "weight
 
 
 def trusts_alike(predictions: pl.DataFrame) -> bool:
-    """Tell whether all rows that were trained on have the same weight, so that none is distrusted by it."""
-    weights = predictions["weight"].drop_nulls() if "weight" in predictions.columns else pl.Series([], dtype=pl.Float64)
+    """Tell whether all rows that were trained on have the same weight or deviation, so that none is distrusted."""
+    column = next((name for name in ("weight", "std") if name in predictions.columns), None)
+    weights = predictions[column].drop_nulls() if column else pl.Series([], dtype=pl.Float64)
     # As good as the same: sums over rows leave last digits.
     return len(weights) > 0 and weights.max() - weights.min() <= 1e-9 * weights.max()
 
@@ -196,7 +197,7 @@ def _band_bought(both: pl.DataFrame, what: str, even: bool) -> str:
     ]
     found = paired(*costs)
     if found.less is None:
-        return " Of the band nothing beyond two standard errors is seen either way."
+        return " Their bands do not differ beyond two standard errors."
     way = "below" if found.less else "above"
     # Only a band that is seen to be better is a gain.
     text = f" What is gained by the {what} is the band, not the mean." if found.less and even else ""

@@ -53,12 +53,14 @@ def tabs(
 
 def _stray(rows: pl.DataFrame, columns: Sequence[str]) -> None:
     """Draw how the deviation spreads over the codes of each column, and list the most erratic ones."""
+    alike = noise_rows.trusts_alike(rows)
     for place, column in zip(st.columns(len(columns)), columns):
         spreads = noise_rows.by_code(rows, column)
         with place:
-            st.caption(f"Mean deviation of each {escape(column)}; the most erratic ones below")
-            figure = _spread(spreads, column)
-            chart(figure, f"stray_{column}", f"Mean deviation by {column}")
+            which = ": the same of all, so nobody is distrusted" if alike else "; the most erratic ones below"
+            st.caption(f"Mean deviation of each {escape(column)}{which}")
+            if not alike:
+                chart(_spread(spreads, column), f"stray_{column}", f"Mean deviation by {column}")
             shown = {name: st.column_config.NumberColumn(format="%.3f") for name in ("deviation", "held-out RMSE")}
             show_table(
                 spreads.head(MOST_CODES), width="stretch", height=300, key=f"erratic_{column}",
