@@ -309,6 +309,8 @@ def _combination(names: np.ndarray, has: np.ndarray) -> str:
         return "all"
     if not has.any():
         return "none"
+    if has.sum() == 1:
+        return f"{names[has][0]} only"
     # Whichever says it in fewer names.
     return " + ".join(names[has]) if has.sum() <= (~has).sum() else "all but " + ", ".join(names[~has])
 

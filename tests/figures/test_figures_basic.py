@@ -126,6 +126,13 @@ def test_coverage_is_of_all_instances_from_the_first_table_down():
     assert basic.overlap(_data(0))["data"][0]["y"] == ["all"]
 
 
+def test_a_bar_of_instances_that_one_table_has_is_not_taken_for_all_of_that_table():
+    ids = {"a": list("pqrst"), "b": list("stu")}
+    tables = {name: pl.DataFrame({"id": each, "x": range(len(each))}) for name, each in ids.items()}
+    bars = basic.overlap(HetData(tables, {}, (["p"], [1.0])))["data"][0]
+    assert dict(zip(bars["y"], bars["x"])) == {"a only": 3, "all": 2, "b only": 1}
+
+
 def test_a_logarithmic_axis_within_a_decade_has_marks_enough_to_tell_its_scale():
     def between(low, high):
         return [tick for tick in basic.decades([low, high])["tickvals"] if low <= tick <= high]
