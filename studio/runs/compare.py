@@ -152,14 +152,14 @@ def weights_figure(by_run: Mapping[str, Mapping[str, float]], order: Sequence[st
          "marker": {"color": basic.style(place)["colour"]}}
         for place, (run, learned) in enumerate(by_run.items()) if learned
     ]  # fmt: skip
-    if len(figure["data"]) == 1:
+    if len(by_run) == 1:
         every = list(order) if {*names} <= {*order} else names
         figure["data"][0]["marker"] = {"color": [basic.style(every.index(name))["colour"] for name in names]}
     # By itself an axis of zeros goes from -1 to 1, and a weight is never below 0.
     if not any(value for learned in by_run.values() for value in learned.values()):
         figure["layout"]["yaxis"]["range"] = [0.0, 1.0]
     # A single run is named above its figures.
-    figure["layout"] |= {"barmode": "group", "showlegend": len(figure["data"]) > 1}
+    figure["layout"] |= {"barmode": "group", "showlegend": len(by_run) > 1}
     return figure
 
 

@@ -90,6 +90,12 @@ def test_shares_of_transfer_have_the_target_and_methods_that_weigh_no_source_are
     assert [bar["name"] for bar in compare.weights_figure(found)["data"]] == ["1. boosted", "3. other"]
 
 
+def test_weights_of_one_run_among_several_have_its_name_and_the_colour_of_its_curve():
+    figure = compare.weights_figure({"1. MGB": {}, "2. GBC": {"a": 0.4, "b": 0.6}}, ["a", "b"])
+    assert figure["layout"]["showlegend"] and figure["data"][0]["name"] == "2. GBC"
+    assert figure["data"][0]["marker"]["color"] == basic.style(1)["colour"]
+
+
 def test_who_is_right_where_classes_differ():
     first = predictions(["x", "x", "y"], held_out=["x", "y", None])
     second = predictions(["x", "y", "x"])
