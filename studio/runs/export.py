@@ -97,12 +97,18 @@ def script_of_run(run: Run) -> str:
     ParameterError, DataError
         If the settings are not those of a run that can be repeated.
     """
-    return script(_steps(run), f"Repeat a run of the hetcore studio and print its metric. {WHERE}")
+    return script(_steps(run), f"Repeat a run of the hetcore studio and print its metric. {_where(run)}")
 
 
 def notebook_of_run(run: Run) -> bytes:
     """Return the run as a Jupyter notebook; raises as `script_of_run` does."""
-    return notebook(_steps(run), f"# A run of the hetcore studio\n\n{WHERE}")
+    return notebook(_steps(run), f"# A run of the hetcore studio\n\n{_where(run)}")
+
+
+def _where(run: Run) -> str:
+    """Return where hetcore is, and a person's own data."""
+    own = "example" not in (run.settings.get("data") or {"example": ""}) and not run.settings.get("whole")
+    return f"{WHERE} The folder data of that zip has to lie beside this file." if own else WHERE
 
 
 def bundle(run: Run, data: HetData, predictions: pl.DataFrame, model: bytes | None, history: Any = None) -> bytes:

@@ -80,6 +80,13 @@ def uploaded() -> HetData:
     return recipes.build(UPLOADED, FILES.__getitem__)
 
 
+def test_script_and_notebook_of_own_data_say_where_these_have_to_lie():
+    sentence = "The folder data of that zip has to lie beside this file."
+    own = a_run(data=UPLOADED, operations=[])
+    assert sentence in export.script_of_run(own) and sentence in export.notebook_of_run(own).decode()
+    assert sentence not in export.script_of_run(replace(own, settings=own.settings | {"data": {"example": "planted"}}))
+
+
 @pytest.mark.slow
 def test_the_script_of_an_uploaded_data_set_repeats_the_run(tmp_path):
     run = a_run(data=UPLOADED, operations=[{"op": "sample", "fraction": 0.9, "seed": 1}])
