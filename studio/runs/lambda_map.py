@@ -143,4 +143,8 @@ def _text(values: Sequence[float], metric: str) -> str:
     mean, half = interval(values)
     if not np.isfinite(half):
         return number(mean, metric)
-    return f"{number(mean, metric)}<br>± {100 * half:.1f}" if metric == "error" else f"{mean:.3f}<br>± {half:.3f}"
+    if metric == "error":
+        return f"{number(mean, metric)}<br>± {100 * half:.1f}"
+    # Three significant digits of the mean, and the interval to the same place.
+    places = int(np.clip(2 - np.floor(np.log10(max(abs(mean), 1e-300))), 0, 3))
+    return f"{mean:,.{places}f}<br>± {half:,.{places}f}"

@@ -61,7 +61,7 @@ def test_squares_say_per_cent_and_interval_and_frame_the_current_setting():
     assert trace["text"][1] == "6.0%<br>± 2.5"
     assert [width > 0 for width in trace["marker"]["line"]["width"]] == [k == at for k in range(16)]
     (plain,) = lambda_map.figure({PAIR: [1.0, 1.5, 2.0]}, "RMSE", None)["data"]
-    assert plain["text"] == ["1.500<br>± 1.242"] and plain["marker"]["line"]["width"] == [0]
+    assert plain["text"] == ["1.50<br>± 1.24"] and plain["marker"]["line"]["width"] == [0]
 
 
 def _mapped():
