@@ -278,7 +278,7 @@ class ViewModel(Stored):
         return [self.outputs.widened(part, self.scale.n_outputs) for part in parts]
 
     def alone(self, data: HetData) -> list[NDArray[np.float64]]:
-        """Return what each table's own views add to the prior by themselves, (n, K) each; NaN where it has no record."""
+        """Return what each table's own views add to the prior by themselves, (n, K) each; NaN without a record."""
         labels, _ = self.memory.of(data)
         made = list(zip(self.columns.transform(data, labels), self.weights + OWN, self.learners))
         found = []
