@@ -131,11 +131,14 @@ def lines(
         traces.append(_line(x, y, name, line) | {"marker": {"symbol": look["marker"], "size": 5}})
     layout = _layout(x_title, y_title)
     _far(layout["yaxis"], np.concatenate([np.zeros(0), *(trace["y"] for trace in traces)]))
-    at = np.asarray(x, float)
-    # There is no round between two: over few of them Plotly writes halves.
-    if len(at) and np.ptp(at) < FEW and np.all(at == np.round(at)):
-        layout["xaxis"] |= {"dtick": 1}
+    layout["xaxis"] |= _wholes(x)
     return {"data": traces, "layout": layout}
+
+
+def _wholes(x: Sequence[float]) -> dict[str, int]:
+    """Return what an axis of few whole numbers needs: there is no round between two, and Plotly writes halves."""
+    at = np.asarray(x, float)
+    return {"dtick": 1} if len(at) and np.ptp(at) < FEW and np.all(at == np.round(at)) else {}
 
 
 def _line(x: Sequence[float], y: Sequence[float], name: str, line: dict[str, Any]) -> dict[str, Any]:
@@ -339,6 +342,7 @@ def degrees(data: HetData, name: str) -> Figure:
     colour = style(data.graph_names.index(name))["colour"]
     trace = {"type": "scatter", "mode": "markers", "x": values, "y": counts, "marker": {"color": colour, "size": 6}}
     layout = _layout("neighbours", "instances", 260, showlegend=False, hovermode="closest")
+    layout["xaxis"] |= _wholes(values)
     # Few nodes have most links: on a linear scale they would be one line on the axis.
     layout["yaxis"] |= decades(counts)
     return {"data": [trace], "layout": layout}

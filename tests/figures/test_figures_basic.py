@@ -118,6 +118,7 @@ def test_an_axis_of_few_rounds_has_no_half_rounds():
     across = lambda x: basic.lines(x, {"a": x}, "round", "RMSE")["layout"]["xaxis"].get("dtick")  # noqa: E731
     assert across([1, 2, 3, 4]) == 1 and across(range(1, 9)) == 1
     assert across(range(1, 10)) is None and across([0.5, 1.5]) is None and across([]) is None
+    assert basic.degrees(_data(0), "links")["layout"]["xaxis"]["dtick"] == 1  # nor is there half a neighbour
 
 
 def test_coverage_is_of_all_instances_from_the_first_table_down():
