@@ -131,6 +131,8 @@ def test_two_tables_and_an_edge_list_are_used_together(page):
     assert errors(page) == []
     assert in_use(page) == "In use: Your data"
     assert numbers(page) == {"Instances": "40", "Tables": "2", "Graphs": "1", "Labels": "35"}
+    joins = page.dataframe[-1].value.columns
+    assert list(joins) == ["one", "other", "ids of one", "ids of the other", "in both", "more if spelled alike"]
 
 
 def test_row_numbers_are_odd_ids_of_the_same_things_and_usual_ones_of_domains(page):

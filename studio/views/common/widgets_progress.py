@@ -38,7 +38,7 @@ def what_if() -> None:
         return
     with st.container(horizontal=True, vertical_alignment="center", key="what if"):
         operations = escape(describe(session.operations()))
-        st.markdown(f":material/science: What if: the data are {operations}.", width="content")
+        st.markdown(f":material/science: What if: {operations}.", width="content")
         st.button("Undo the last change", on_click=session.undo, key="undo what if", icon=":material/undo:")
 
 

@@ -26,6 +26,9 @@ __all__ = ["in_use", "pictures", "what_if"]
 MOST_FINDINGS = 100
 MOST_GRAPHS = 6
 """Drawn at once; the others wait until somebody looks."""
+JOINS = {"part": "one", "ids": "ids of one", "other_ids": "ids of the other", "matched": "in both",
+         "nearly": "more if spelled alike"}  # fmt: skip
+"""Columns of `HetData.joins` as they are shown."""
 BOTH_WAYS = "Edges lead both ways."
 ONE_WAY = "Edges lead one way: Consensus looks along and against them, Collective has the choice."
 NOISE, HIDE, HIDE_GRAPH, REWIRE, SAMPLE, THIN_OUT = (
@@ -122,7 +125,7 @@ def _joins(data: HetData) -> None:
     near = int(found["nearly"].sum())
     text = f"How the ids meet{f': {near:,} nearly' if near else ''}"
     with st.expander(text, icon=":material/join:", expanded=near > 0):
-        show_table(found.head(500), key="joins", alt="How many ids each two of the parts share")
+        show_table(found.head(500).rename(JOINS), key="joins", alt="How many ids each two of the parts share")
 
 
 def _graphs(data: HetData) -> None:
