@@ -17,6 +17,7 @@ from hetcore.data import HetData
 __all__ = [
     "alt_text", "autocorrelation", "bars", "beside", "bound", "contributions", "coverage", "decades", "degrees",
     "labels", "level", "lines", "missing", "overlap", "per_cent", "stacked", "style", "weights",
+    "without_rounding",
 ]  # fmt: skip
 
 # The first four are of Okabe and Ito's; each has a contrast of 3 to a white and to a dark page (WCAG 2.2, 1.4.11).
@@ -266,7 +267,13 @@ def beside(panels: Mapping[str, Figure]) -> Figure:
 
 def contributions(values: Mapping[str, float], order: Sequence[str], unit: str) -> Figure:
     """Draw what each source and graph adds to one instance's prediction."""
-    return bars(values, f"adds ({unit})", order)
+    return bars(dict(zip(values, without_rounding(list(values.values())))), f"adds ({unit})", order)
+
+
+def without_rounding(values: Sequence[float]) -> list[float]:
+    """Return numbers with 0 for those that are nothing but rounding beside the largest."""
+    least = 1e-9 * max(map(abs, values), default=0.0)
+    return [value if abs(value) > least else 0.0 for value in values]
 
 
 def autocorrelation(x: Sequence[float], series: Mapping[str, Sequence[float]], order: Sequence[str]) -> Figure:

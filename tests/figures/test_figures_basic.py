@@ -141,3 +141,9 @@ def test_a_logarithmic_axis_within_a_decade_has_marks_enough_to_tell_its_scale()
     assert between(1.3, 2.8) == [1.5, 2, 2.5]
     assert between(0.08, 2.0) == [0.1, 0.2, 0.5, 1, 2]
     assert between(1, 6) == [1, 2, 3, 4, 5]
+
+
+def test_what_is_nothing_but_rounding_adds_nothing():
+    bars = basic.contributions({"table": 0.575, "graph": -1.14e-19}, ["table", "graph"], "score")["data"][0]
+    assert dict(zip(bars["y"], bars["x"])) == {"table": 0.575, "graph": 0.0}
+    assert basic.without_rounding([0.0, 0.0]) == [0.0, 0.0] and basic.without_rounding([]) == []

@@ -245,7 +245,8 @@ def _follow(figure: dict[str, Any], additions: pl.DataFrame | None, chosen: str,
         return
     # The last round is the prediction, as the model makes it.
     lengths = [*found.select(order).cast(pl.Float64).rows()[:-1], tuple(figure["data"][0]["x"])]
-    live_chart(figure, "adds", len(lengths), [[float(f"{value:.4g}") for value in each] for each in lengths])
+    shown = [[float(f"{value:.4g}") for value in basic.without_rounding(each)] for each in lengths]
+    live_chart(figure, "adds", len(lengths), shown)
     st.caption("What each adds in the round that the charts show.")
 
 
