@@ -232,7 +232,7 @@ class RepeatedModel(Stored):
 
     def alone(self, data: HetData) -> list[NDArray[np.float64]]:
         """Return what each table's own views add to the prior, (n, K) each: see `ViewModel.alone`."""
-        return [sum(each) / len(each) for each in zip(*(model.alone(data) for model in self.models))]
+        return _means([model.alone(data) for model in self.models])
 
     def fitted(self, data: HetData, graph_weights: Any, adds: list[NDArray]) -> NDArray[np.float64]:
         """Return probabilities (n, K) or standardised numbers (n, 1) from the contributions."""

@@ -188,7 +188,14 @@ def _ratio(pairs: Pairs, values: NDArray) -> tuple[float, float]:
     gaps = values[a] - values[b]
     apart = np.einsum("mk,mk->m", gaps, gaps) @ weight / weight.sum()
     # twice the variance is the mean squared distance of any two
-    spread = 2.0 * float(values[linked].var(axis=0).sum())
+    centred = values[linked] - values[linked].mean(axis=0)
+    squares = np.einsum("mk,mk->m", centred, centred)
+    half = float(squares.mean())
+    if not half > 0:
+        return 1.0, 1.0
+    # an instance far off, as of a rare class, moves all its links: those to hubs, and fewer of others than their share
+    share = np.bincount(np.concatenate([a, b]), np.tile(weight, 2), len(values))[linked] / (2.0 * weight.sum())
+    uneven = ((share - 1.0 / linked.size) ** 2) @ (squares / half - 1.0) ** 2
     # pairs share instances, so that their number alone would make too small an error
-    slack = SURE / np.sqrt(min(a.size, linked.size)) + 0.01
-    return (float(apart / spread), slack) if spread > 0 else (1.0, 1.0)
+    slack = SURE * np.sqrt(1.0 / min(a.size, linked.size) + uneven) + 0.01
+    return float(apart / (2.0 * half)), float(slack)

@@ -26,6 +26,7 @@ from hetcore.consensus.view_weights import (
     fitted_mix,
     losses_of_each,
     losses_on_own_rows,
+    needed,
     rivals_of,
     sharpness_for,
     slopes_on_parts,
@@ -426,13 +427,16 @@ class ViewConsensus:
 
     def shares(self) -> NDArray[np.float64]:
         """Return each view's shares (v, p + q) in what its tables and graphs explain: rows sum to 1."""
-        own = self._own_views()
+        own, change = self._own_views(), self._left_out_change()
         firm, some = np.where(own >= 0, self.surely[own], 0.0), np.where(own >= 0, self.explains[own], 0.0)
         tables = np.arange(own.size) < len(self.columns.tables.names)
         # a table of noise beats the prior by an error every now and then, and so does a random graph
         gains = np.where(firm[tables].any(), firm, some)
         gains[~tables] = np.where(firm[~tables].any(), firm[~tables], some[~tables])
-        return deal(self._places(), self._left_out_change(), np.where(gains > 0, own, -1), gains)
+        codes = self.codes[self._some_labelled]
+        alone = np.where((own >= 0)[:, None], change[own], 0.0).reshape(own.size, *codes.shape)
+        used = (gains > 0) | needed(alone, codes - self.outputs.fitted(self.outputs.prior))
+        return deal(self._places(), change, np.where(used, own, -1), gains)
 
     def slopes(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """Return each table's and graph's own view (p + q,), -1 for none, and views' slopes on these (v, p + q)."""
@@ -463,9 +467,13 @@ class ViewConsensus:
         only = ((table,), ()) if table else ((), (graph,))
         return [i for i, view in enumerate(self.views) if (view.view.tables, view.view.graphs) == only]
 
+    @property
+    def _some_labelled(self) -> slice:
+        return slice(None, None, -(-len(self.codes) // MOST_REGRESSED))
+
     def _left_out_change(self) -> NDArray[np.float64]:
         """Return by view what it predicts of labelled rows less the prior (v, m), 0 where it does not cover."""
-        some = slice(None, None, -(-len(self.codes) // MOST_REGRESSED))
+        some = self._some_labelled
         change = np.where(self.seen[:, some, None], self.predicted[:, some] - self.outputs.prior, 0.0)
         return change.reshape(len(change), -1)
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import softmax
+from scipy.special import ndtr, softmax, stdtrit
 
 from hetcore.consensus.outputs import Outputs
 from hetcore.errors import ParameterError
@@ -21,7 +21,7 @@ from hetcore.numerics import cache_blocks
 
 __all__ = [
     "FIRM", "RULES", "SHARPNESS", "consensus", "deal", "explained", "fitted_mix", "losses_of_each",
-    "losses_on_own_rows", "rivals_of", "self_normalised", "sharpness_for",
+    "losses_on_own_rows", "needed", "rivals_of", "self_normalised", "sharpness_for",
     "slopes_on_parts", "weights_from_losses", "weights_of",
 ]  # fmt: skip
 
@@ -34,6 +34,7 @@ PSEUDO_ROWS, PSEUDO_RATIO = 10, 2.0  # rows that a partial view is shrunk by, an
 SURE = 1.0  # standard errors that a table's views must beat the prior by, for it to explain anything
 FIRM = 2.0  # the same for a part of what several tables' views weigh, where another table's views do
 MOST_PARTS = 200  # tables and graphs up to which a view of several is dealt by what each predicts alone
+NEEDED = 3.0  # the same that a part's slope beside all others must be above 0 by, for it to have a share with them
 HELD = 0.03  # share of the mean square of what a part predicts alone that is added to it: slopes are held to 0 by it
 LEAST_VARIANCE = 1e-9  # of a direction in which tables predict the same
 
@@ -257,6 +258,33 @@ def explained(prior: NDArray, losses: NDArray) -> tuple[float, float]:
     mean, error = gains.mean(), gains.std()
     sure, firm = (float(mean - errors * error / np.sqrt(gains.size)) / total for errors in (SURE, FIRM))
     return max(0.0, sure), max(0.0, firm)
+
+
+def needed(alone: NDArray[np.float64], missed: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Return which parts (p,) explain something beside the others, though alone it may drown in what these explain.
+
+    Least squares of what the prior misses on what each part predicts alone; by standard errors of rows whose spread
+    differs (White 1980), and Student's quantile.
+
+    Parameters
+    ----------
+    alone : (p, l, k) float64
+        What each predicts alone less the prior, left out.
+    missed : (l, k) float64
+        Codes less what is fitted by the prior.
+    """
+    found = alone.any(axis=(1, 2))
+    freedom = len(missed) - int(found.sum()) - 1
+    if not found.any() or freedom < 1:
+        return np.zeros(len(alone), bool)
+    X = alone[found]
+    inner = np.einsum("plk,qlk->pq", X, X)
+    inner[np.diag_indices_from(inner)] *= 1.0 + LEAST_VARIANCE
+    inverse = np.linalg.inv(inner)
+    slopes = inverse @ np.einsum("plk,lk->p", X, missed)
+    by_row = inverse @ np.einsum("plk,lk->pl", X, missed - np.tensordot(slopes, X, 1))
+    found[found] = slopes > stdtrit(freedom, ndtr(NEEDED)) * np.sqrt((by_row**2).sum(axis=1))
+    return found
 
 
 def slopes_on_parts(places: Sequence[NDArray], change: NDArray, own: NDArray[np.int64]) -> NDArray[np.float64]:

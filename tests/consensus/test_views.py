@@ -25,7 +25,15 @@ from hetcore.consensus.outputs import Outputs
 from hetcore.consensus.smooth_learner import CONSTANT
 from hetcore.consensus.smoothing import LinkBlend, Pairs, graph_weights, smoothed
 from hetcore.consensus.view_consensus import StopRound, ViewConsensus
-from hetcore.consensus.view_weights import SHARPNESS, consensus, deal, fitted_mix, sharpness_for, slopes_on_parts
+from hetcore.consensus.view_weights import (
+    SHARPNESS,
+    consensus,
+    deal,
+    fitted_mix,
+    needed,
+    sharpness_for,
+    slopes_on_parts,
+)
 from hetcore.consensus.views import TREES, ViewColumns, views
 from hetcore.targets import Problem
 from tests.consensus.test_consensus import TASKS, model, planted, scores
@@ -237,6 +245,30 @@ def test_contributions_of_a_row_are_what_each_table_says_of_it(task):
     assert (np.sign(adds) == np.sign(np.c_[a, b][200:]))[apart].mean() > 0.9
 
 
+def test_a_table_that_tells_something_only_beside_another_has_weight():
+    """Of a price the first table says nearly all, so that alone the second is lost in what that explains."""
+    rng = np.random.default_rng(0)
+    area, quality, noise = rng.normal(size=(3, 320))
+    ids = [f"i{k}" for k in range(320)]
+    tables = {name: hc.Source(ids, x.reshape(-1, 1)) for name, x in zip(("a", "q", "n"), (area, quality, noise))}
+    y = 4.0 * area + 0.6 * quality + 0.2 * rng.normal(size=320)
+    fit = hc.GBCRegressor(random_state=0).fit(hc.HetData(tables, target=(ids[:160], y[:160])))
+    weights = fit.source_weights_
+    assert weights["n"] < 1e-6 and 1e-4 < weights["q"] < 0.1
+
+
+def test_what_is_needed_beside_others_is_seen_by_three_standard_errors():
+    rng = np.random.default_rng(0)
+    large, small = rng.normal(size=(2, 100, 1)) * [[[3.0]], [[0.3]]]
+    missed = large + small + 0.1 * rng.normal(size=(100, 1))
+    nothing = np.zeros((100, 1))
+    assert_array_equal(needed(np.stack([large, small, nothing]), missed), [True, True, False])
+    assert_array_equal(needed(np.stack([large, -small]), missed), [True, False])
+    draws = [needed(np.stack([large, rng.normal(size=(100, 1))]), missed)[1] for _ in range(300)]
+    assert sum(draws) <= 2
+    assert not needed(np.stack([large, small])[:, :3], missed[:3]).any()  # too few labels to tell
+
+
 def test_a_table_that_clears_another_of_noise_keeps_its_part():
     """Joined views count it with a minus, though alone it rises with the label."""
     rng = np.random.default_rng(0)
@@ -270,6 +302,22 @@ def test_graphs_that_explain_nothing_have_no_weight():
     assert weights(of_missed) == {"random": 0.0, "near": 1.0}
     missed[:150] = rng.normal(size=(150, 1))  # the labelled are not
     assert weights(of_missed) == {"random": 0.0, "near": 0.0}
+
+
+@pytest.mark.parametrize("kind", ["a rare class", "heavy tails", "even"])
+def test_random_links_to_hubs_have_no_weight_whatever_the_labels(kind):
+    """A few instances far off, or many links of a few, make the mean gap of linked ones move by chance."""
+    weights = []
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        ends = (1000 * rng.random(3000) ** 3).astype(int), rng.integers(0, 1000, 3000)
+        apart = ends[0] != ends[1]
+        links = sparse.coo_array((np.ones(apart.sum()), (ends[0][apart], ends[1][apart])), shape=(1000, 1000)).tocsr()
+        pairs = Pairs.of(links + links.T)
+        values = {"a rare class": rng.random((1000, 1)) < 0.03, "heavy tails": rng.standard_t(1.5, (1000, 1))}
+        labels = values.get(kind, rng.normal(size=(1000, 1))).astype(float)
+        weights.append(graph_weights({"hubs": (pairs, pairs)}, labels, np.zeros((1000, 1)))["hubs"])
+    assert sum(weights) == 0
 
 
 def test_a_graph_that_links_what_the_tables_miss_has_a_weight():

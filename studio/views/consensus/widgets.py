@@ -314,6 +314,6 @@ def explain() -> None:
     st.markdown(
         "**λ0** pulls rows without a label to what all sources agree on. **λ1** pulls predictions to those of their "
         "neighbours in the graphs. **Weights** are each source's share in what the model explains of labels it did "
-        "not see: one that explains nothing alone has none, though it may help others. **Left out** is measured on "
+        "not see: one that tells nothing by itself, alone or beside the others, has none. **Left out** is measured on "
         "labelled rows that a round did not train on, **held out** on labels that were hidden from training."
     )
