@@ -300,12 +300,14 @@ class ViewModel(Stored):
         present: NDArray[np.bool_],
     ) -> None:
         """Add what views predict, times how much each counts for each row (v, n)."""
-        alone = None if moved is None else self._alone(voters, present)
+        known: dict[View, NDArray] = {}
+        alone = None if moved is None else self._alone(voters, present, known)
         for voter, factor in zip(voters, counts):
             # (4.10) leaves some views less than a digit of what the others say
             if np.abs(factor).max(initial=0.0) > FAINTEST:
                 rows, share = voter.made.rows, voter.share
-                predicted = factor[rows, None] * self._predicted(voter)
+                before = known.get(voter.made.view)
+                predicted = factor[rows, None] * (self._predicted(voter) if before is None else before)
                 # mostly a view is of one table: to deal it to each of hundreds takes longer than to predict
                 own = np.flatnonzero(share)
                 if own.size == 1 and present[own[0], rows].all():
@@ -319,8 +321,13 @@ class ViewModel(Stored):
     def _predicted(self, voter: Voter) -> NDArray[np.float64]:
         return predict_with(voter.kept, voter.made.X, self.outputs, voter.made.key)
 
-    def _alone(self, voters: list[Voter], present: NDArray[np.bool_]) -> NDArray[np.float64]:
-        """Return what each table and graph predicts alone, less the prior, (p + q, n, k); 0 where it is not."""
+    def _alone(
+        self, voters: list[Voter], present: NDArray[np.bool_], known: dict[View, NDArray]
+    ) -> NDArray[np.float64]:
+        """Return what each table and graph predicts alone, less the prior, (p + q, n, k); 0 where it is not.
+
+        What their views predict of their rows is added to `known`.
+        """
         alone = np.zeros((*present.shape, self.outputs.k))
         by_view = {voter.made.view: voter for voter in voters}
         for i in dict.fromkeys(self.own[self.own >= 0].tolist()):
@@ -328,6 +335,7 @@ class ViewModel(Stored):
             # new instances without a link are asked of no graph, and a table that is not there of nothing
             if voter is not None and voter.made.rows.size:
                 rows, predicted = voter.made.rows, self._predicted(voter)
+                known[voter.made.view] = predicted
                 for place in np.flatnonzero(self.own == i):
                     alone[place, rows] = present[place, rows, None] * predicted
         return alone
