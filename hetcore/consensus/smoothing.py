@@ -197,5 +197,5 @@ def _ratio(pairs: Pairs, values: NDArray) -> tuple[float, float]:
     share = np.bincount(np.concatenate([a, b]), np.tile(weight, 2), len(values))[linked] / (2.0 * weight.sum())
     uneven = ((share - 1.0 / linked.size) ** 2) @ (squares / half - 1.0) ** 2
     # pairs share instances, so that their number alone would make too small an error
-    slack = SURE * np.sqrt(1.0 / min(a.size, linked.size) + uneven) + 0.01
+    slack = SURE * np.sqrt(max(1.0 / linked.size, 1.0 / a.size + uneven)) + 0.01
     return float(apart / (2.0 * half)), float(slack)
