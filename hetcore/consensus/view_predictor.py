@@ -301,7 +301,7 @@ class ViewModel(Stored):
     ) -> None:
         """Add what views predict, times how much each counts for each row (v, n)."""
         known: dict[View, NDArray] = {}
-        alone = None if moved is None else self._alone(voters, present, known)
+        alone = None if moved is None else self._of_parts(voters, present, known)
         for voter, factor in zip(voters, counts):
             # (4.10) leaves some views less than a digit of what the others say
             if np.abs(factor).max(initial=0.0) > FAINTEST:
@@ -321,7 +321,7 @@ class ViewModel(Stored):
     def _predicted(self, voter: Voter) -> NDArray[np.float64]:
         return predict_with(voter.kept, voter.made.X, self.outputs, voter.made.key)
 
-    def _alone(
+    def _of_parts(
         self, voters: list[Voter], present: NDArray[np.bool_], known: dict[View, NDArray]
     ) -> NDArray[np.float64]:
         """Return what each table and graph predicts alone, less the prior, (p + q, n, k); 0 where it is not.
@@ -330,13 +330,14 @@ class ViewModel(Stored):
         """
         alone = np.zeros((*present.shape, self.outputs.k))
         by_view = {voter.made.view: voter for voter in voters}
-        for i in dict.fromkeys(self.own[self.own >= 0].tolist()):
+        own = np.where(self.slopes.any(axis=0), self.own, -1)
+        for i in dict.fromkeys(own[own >= 0].tolist()):
             voter = by_view.get(self.columns.views[i])
             # new instances without a link are asked of no graph, and a table that is not there of nothing
             if voter is not None and voter.made.rows.size:
                 rows, predicted = voter.made.rows, self._predicted(voter)
                 known[voter.made.view] = predicted
-                for place in np.flatnonzero(self.own == i):
+                for place in np.flatnonzero(own == i):
                     alone[place, rows] = present[place, rows, None] * predicted
         return alone
 
