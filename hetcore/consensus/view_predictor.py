@@ -252,8 +252,12 @@ class ViewModel(Stored):
 
         What a view of several predicts is, as far as by its slopes, what each of them predicts of the row alone.
         """
+        # where no view is of several, as of tables too large to be joined, there is no room for what moves
+        if self.slopes is None or not self.slopes.any():
+            plain = self._parts(data, None)
+            return plain, plain
         moved = np.zeros((len(self.source_names) + len(self.graph_weights), data.n, self.outputs.k))
-        plain = self._parts(data, None if self.slopes is None else moved)
+        plain = self._parts(data, moved)
         return plain, [part + self.outputs.widened(each, self.scale.n_outputs) for part, each in zip(plain, moved)]
 
     def _parts(self, data: HetData, moved: NDArray | None) -> list[NDArray[np.float64]]:
