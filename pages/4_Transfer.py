@@ -26,6 +26,7 @@ from studio.views.transfer.domains import (
     METHODS,
     NONE,
     examples_possible,
+    fewest_labels,
     first_class,
     first_target,
     other_units,
@@ -47,7 +48,8 @@ def domains() -> tuple[str, tuple[str, ...]]:
     """Draw the choice of the target and of its sources."""
     names = data.source_names
     text = "The domain to learn for: few of its labels are known."
-    target = choose("Target domain", names, first_target(data), "target", text)
+    first = first_target(data) if state.get("uploaded") is None else fewest_labels(data)
+    target = choose("Target domain", names, first, "target", text)
     # The target teaches nothing: its own labels are what the methods are given.
     others = [name for name in names if name != target]
     text = "Domains to learn from; take one out to see what it teaches."

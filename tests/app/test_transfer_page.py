@@ -28,18 +28,23 @@ def started() -> AppTest:
     return AppTest.from_file(str(ROOT / "app.py"), default_timeout=PATIENCE).run()
 
 
-@pytest.fixture
-def opened() -> AppTest:
-    """The page on three uploaded tables of the same columns, as it opens."""
+def uploaded(**rows: int) -> AppTest:
+    """The page on uploaded tables of the same columns, of so many rows each, as it opens."""
     at = started().switch_page("pages/1_Data.py").run()
-    files = [(f"{name}.csv", table(seed), CSV) for seed, name in enumerate(("home", "near", "far"))]
+    files = [(f"{name}.csv", table(seed, n), CSV) for seed, (name, n) in enumerate(rows.items())]
     at = at.file_uploader[0].set_value(files).run()
     at = next(button for button in at.button if button.label == "Use this data").click().run()
-    assert len(at.error) == 3 and "predicts the label alone" in at.error[0].value
+    assert len(at.error) == len(rows) and "predicts the label alone" in at.error[0].value
     at = next(button for button in at.button if button.label == "Use them as they are").click().run()
     assert not at.exception and not at.error
     assert "Train on it: Transfer" in [each.proto.label for each in at.get("page_link")]
     return at.switch_page("pages/4_Transfer.py").run()
+
+
+@pytest.fixture
+def opened() -> AppTest:
+    """The page on three of them."""
+    return uploaded(home=40, near=40, far=40)
 
 
 @pytest.fixture
@@ -101,6 +106,11 @@ def test_uploaded_domains_are_ready_and_nothing_trains_unasked(opened):
     assert (opened.slider(key="examples").value, opened.slider(key="examples").max) == (14, 18)
     assert "n_T = 28" in words(opened).replace("\\", "")
     assert "live Transfer" not in opened.session_state
+
+
+def test_of_own_tables_the_one_with_the_fewest_labels_is_the_target_at_first():
+    page = uploaded(many=60, few=30)
+    assert (page.selectbox(key="target").value, page.multiselect(key="teachers").value) == ("few", ["many"])
 
 
 @pytest.mark.slow

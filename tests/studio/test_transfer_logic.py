@@ -125,6 +125,19 @@ def test_the_domain_that_is_called_the_target_comes_first():
     assert domains.first_target(named) == "My target"
 
 
+def test_the_domain_of_fewest_labels_is_one_that_can_be_a_target():
+    data = made()
+    assert domains.fewest_labels(data) == "home"  # of equal ones the first
+
+    def labelled(**counts: int) -> hc.HetData:
+        rows = np.concatenate([data.rows(name)[:count] for name, count in counts.items()])
+        return hc.HetData(data.sources, target=(data.ids[rows], data.y[rows].tolist()))
+
+    assert domains.fewest_labels(labelled(home=40, near=12, hostile=30)) == "near"
+    assert domains.fewest_labels(labelled(home=40, near=0, hostile=30)) == "hostile"
+    assert domains.fewest_labels(labelled(home=40, near=1, hostile=30)) == "hostile"  # one label is one class
+
+
 def test_operations_leave_the_chosen_domains_class_and_examples():
     data = made("uvw")
     choice = Choice("home", ("near",), "v", 3, ("near", 0.5))

@@ -14,8 +14,8 @@ from hetcore.transfer.linear_learner import ENOUGH as ENOUGH_CELLS
 from hetcore.transfer.linear_learner import FAR_APART
 
 __all__ = [
-    "ALL", "BASELINE", "METHODS", "NONE", "SIZES", "Method", "examples_possible", "first_class", "first_target",
-    "labels_of", "other_units", "why_not",
+    "ALL", "BASELINE", "METHODS", "NONE", "SIZES", "Method", "examples_possible", "fewest_labels", "first_class",
+    "first_target", "labels_of", "other_units", "why_not",
 ]  # fmt: skip
 
 ALL, NONE = "all classes", "none"
@@ -87,6 +87,17 @@ def labels_of(data: HetData, name: str) -> list[str]:
 def first_target(data: HetData) -> str:
     """Return the domain that is called the target, else the first."""
     return next((name for name in data.source_names if "target" in name.lower()), data.source_names[0])
+
+
+def fewest_labels(data: HetData) -> str:
+    """Return the domain with the fewest labels among those that can be a target: two classes, or else any label."""
+
+    def last(name: str) -> tuple[bool, bool, int]:
+        labels = labels_of(data, name)
+        return len(set(labels)) < 2, not labels, len(labels)
+
+    # Of equal ones the first that is named, here the one that is called the target.
+    return min([first_target(data), *data.source_names], key=last)
 
 
 def first_class(data: HetData) -> str | None:
