@@ -321,6 +321,15 @@ def test_a_flaw_may_be_accepted(page):
     assert numbers(page)["Instances"] == "43"
 
 
+def test_of_repeated_ids_the_button_says_that_the_first_rows_are_used(page):
+    upload(page, people__csv=csv(person=IDS + IDS[:3], height=[150.5 + i for i in range(43)], town=TOWNS + TOWNS[:3]))
+    choose(page, "Id column of people.csv", "person")
+    assert "or use the first row of each" in errors(use(page))[0]
+    assert not any(button.label == "Use them as they are" for button in page.button)
+    press(page, "Use them with the first row of each id")
+    assert errors(page) == [] and numbers(page)["Instances"] == "40"
+
+
 @pytest.mark.parametrize(("unseen", "used"), [(2, True), (20, False)])
 def test_a_few_edges_to_unknown_ids_are_counted_and_many_are_asked_about(page, unseen, used):
     others = [f"x{k}" for k in range(unseen)]

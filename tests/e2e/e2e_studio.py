@@ -149,7 +149,7 @@ def choose(page: Page, box: Locator, option: str) -> None:
 def use_files(page: Page) -> None:
     """Use the files in hand, also where a column of theirs seems to give the label away."""
     page.get_by_role("button", name="Use this data", exact=False).click()
-    used, accept = page.get_by_text("In use: Your data"), page.get_by_role("button", name="Use them as they are")
+    used, accept = page.get_by_text("In use: Your data"), page.get_by_role("button", name="Use them")
     expect(used.or_(accept).first).to_be_visible(timeout=PATIENCE)
     if accept.is_visible():
         accept.click()

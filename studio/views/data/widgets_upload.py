@@ -539,5 +539,7 @@ def _outcome(stamp: str) -> bool:
         st.button(text, type="primary", on_click=_spell, args=(ways, attempt["example"]), key="spell")
         _say_rewritten(attempt["example"])
     if attempt["accept"] is not None:
-        st.button("Use them as they are", on_click=_use, args=(attempt["accept"],))
+        repeated = attempt["accept"][2].report.of("repeated_id")
+        text = "Use them with the first row of each id" if repeated else "Use them as they are"
+        st.button(text, on_click=_use, args=(attempt["accept"],))
     return True
