@@ -16,7 +16,7 @@ from hetcore.data import HetData
 
 __all__ = [
     "alt_text", "autocorrelation", "bars", "beside", "bound", "contributions", "coverage", "decades", "degrees",
-    "labels", "level", "lines", "missing", "overlap", "per_cent", "stacked", "style", "weights",
+    "label_title", "labels", "level", "lines", "missing", "overlap", "per_cent", "stacked", "style", "weights",
     "without_rounding",
 ]  # fmt: skip
 
@@ -31,6 +31,8 @@ FEW = 8
 """Whole numbers along an axis, below which each has its tick."""
 FINE = (1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 7)
 """First digits of ticks within one decade of a logarithmic axis."""
+LONGEST_TITLE = 40
+"""Characters of a column's name that an axis has room for."""
 EARLIER = "the training before"
 """In a legend, of the pale lines."""
 CONFIG = {"displaylogo": False, "showSendToCloud": False, "responsive": True}
@@ -337,10 +339,17 @@ def labels(data: HetData) -> Figure:
     bars_drawn = min(40, max(5, int(np.sqrt(max(len(known), 1)))))
     counts, edges = np.histogram(known if ends is None else np.clip(known, *ends), bins=bars_drawn)
     trace = {"type": "bar", "x": (edges[1:] + edges[:-1]) / 2, "y": counts, "marker": {"color": COLOURS[0]}}
-    title = "label" if ends is None else f"label; the end bars reach {known.min():,.6g} and {known.max():,.6g}"
+    title = label_title(data)
+    title += "" if ends is None else f"; the end bars reach {known.min():,.6g} and {known.max():,.6g}"
     layout = _layout(title, "instances", 260, bargap=0.05, showlegend=False)
     _far(layout["xaxis"], edges)
     return {"data": [trace], "layout": layout}
+
+
+def label_title(data: HetData, nameless: str = "label") -> str:
+    """Return what an axis of labels is called: the name of their column, else `nameless`."""
+    name = " ".join(data.label_name.split())
+    return (name if len(name) <= LONGEST_TITLE else f"{name[: LONGEST_TITLE - 1]}…") or nameless
 
 
 def degrees(data: HetData, name: str) -> Figure:

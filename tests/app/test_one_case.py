@@ -168,12 +168,13 @@ def test_a_value_that_no_training_row_was_near_has_a_warning(page):
 
 def test_a_source_keeps_its_colour_where_another_was_dropped(monkeypatch):
     drawn = {}
-    monkeypatch.setattr(widgets_case, "chart", lambda figure, key, alt="": drawn.update({key: figure["data"][0]}))
+    monkeypatch.setattr(widgets_case, "chart", lambda figure, key, alt="": drawn.update({key: figure}))
     ids = ["i0", "i1"]
     tables = {name: pl.DataFrame({"id": ids, f"x {name}": [0.0, 1.0]}) for name in "abc"}
     order = widgets_case.colour_order(HetData(tables, {}, (ids, [0.0, 1.0])))
     columns = [("b", "x b", 0.2), ("c", "x c", 0.1)]
     shown = SimpleNamespace(probabilities={}, sources={"b": 0.2, "c": 0.1}, columns=columns, start=0.0, value=0.3)
-    widgets_case._contributions(shown, order)
+    widgets_case._contributions(shown, order, "price")
     expected = [widgets_case.basic.style(place)["colour"] for place in (1, 2)]
-    assert drawn["case sources"]["marker"]["color"] == drawn["case columns"]["marker"]["color"] == expected
+    assert [each["data"][0]["marker"]["color"] for each in drawn.values()] == [expected] * 2
+    assert [each["layout"]["xaxis"]["title"]["text"] for each in drawn.values()] == ["adds (price)"] * 2

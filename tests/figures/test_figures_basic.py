@@ -114,6 +114,21 @@ def test_far_out_labels_are_in_the_end_bars_of_the_others():
     assert figure["layout"]["xaxis"]["title"]["text"] == "label; the end bars reach -1,000 and 10,000"
 
 
+def test_an_axis_of_labels_has_the_name_of_their_column():
+    ids = [f"r{k}" for k in range(9)]
+    table = pl.DataFrame({"id": ids, "x": range(9)})
+
+    def drawn(name):
+        data = HetData({"t": table}, {}, pl.DataFrame({"id": ids, name: np.arange(9.0)}))
+        return basic.labels(data)["layout"]["xaxis"]["title"]["text"]
+
+    assert drawn("price <b>") == "price <b>" and drawn("p" * 99) == "p" * 39 + "…"
+    plain = curves.as_written(basic.lines([1], {}, "price <b>", "y"))["layout"]
+    assert plain["xaxis"]["title"]["text"] == "price &lt;b>" and plain["height"] == 320
+    nameless = HetData({"t": table}, {}, (ids, np.arange(9.0)))
+    assert basic.label_title(nameless) == "label" and basic.label_title(nameless, "label's unit") == "label's unit"
+
+
 def test_an_axis_of_few_rounds_has_no_half_rounds():
     across = lambda x: basic.lines(x, {"a": x}, "round", "RMSE")["layout"]["xaxis"].get("dtick")  # noqa: E731
     assert across([1, 2, 3, 4]) == 1 and across(range(1, 9)) == 1

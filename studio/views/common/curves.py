@@ -158,8 +158,16 @@ def _star(x: Sequence[float | None], y: Sequence[float | None], colour: str, siz
 
 
 def as_written(figure: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a figure whose names, in its legend and along its axes, Plotly shows as they are and not as markup."""
-    return {**figure, "data": [dict(trace) | _plain(trace) for trace in figure.get("data", ())]}
+    """Return a figure whose names, in its legend and of its axes, Plotly shows as they are and not as markup."""
+    layout = {key: _titled(each) for key, each in figure.get("layout", {}).items()}
+    return {**figure, "data": [dict(trace) | _plain(trace) for trace in figure.get("data", ())], "layout": layout}
+
+
+def _titled(part: Any) -> Any:
+    """Return a part of a layout; of an axis with its title as it is written."""
+    title = part.get("title") if isinstance(part, Mapping) else None
+    text = title.get("text") if isinstance(title, Mapping) else None
+    return {**part, "title": {**title, "text": text.replace("<", "&lt;")}} if text else part
 
 
 def _plain(trace: Mapping[str, Any]) -> dict[str, Any]:

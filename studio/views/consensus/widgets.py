@@ -20,14 +20,16 @@ from studio.views.common.widgets_tabs import tabs
 from studio.views.consensus import words
 
 __all__ = [
-    "WORST_FIRST", "curves", "explain", "figures_of", "headline", "neighbours", "one_instance", "remarks", "theorem",
-    "views", "wrong_first",
+    "UNIT", "WORST_FIRST", "curves", "explain", "figures_of", "headline", "neighbours", "one_instance", "remarks",
+    "theorem", "views", "wrong_first",
 ]  # fmt: skip
 
 WORST_FIRST = "Those predicted worst come first; type to search."
 """Of a list in the order of `wrong_first`."""
 LAST = "of the last round"
 """Begins the key of what is of the last round, which the page's style says while another is shown."""
+UNIT = "label's unit"
+"""Of what is added to numbers whose column has no name."""
 PART = "Its weight among the tables, as the chart of weights draws it; graphs have a chart of their own."
 
 
@@ -228,7 +230,7 @@ def one_instance(result: Any, data: HetData, trained: HetData) -> None:
     values = {names[column]: float(v) for column, v in adds.items() if v is not None and column in names}
     left, right = st.columns(2)
     with left:
-        unit = "score" if data.target_kind == "classification" else "label's unit"
+        unit = "score" if data.target_kind == "classification" else basic.label_title(data, UNIT)
         figure = basic.contributions(values, [*data.source_names, *graphs], unit)
         _follow(figure, result.additions, chosen, {name: column for column, name in names.items()})
     with right, st.container(key=f"{LAST} neighbours"):

@@ -18,7 +18,7 @@ from studio.views.common.widgets import chart, escape, number, show_table
 from studio.views.common.widgets_controls import asked_choice, in_link
 from studio.views.consensus import case_values, new_rows
 from studio.views.consensus.case_nearest import Turned
-from studio.views.consensus.widgets import WORST_FIRST, wrong_first
+from studio.views.consensus.widgets import UNIT, WORST_FIRST, wrong_first
 
 __all__ = ["Study", "one_case", "study_of", "trained_on"]
 
@@ -147,7 +147,7 @@ def one_case(
         return
     _sentence(data, recorded, shown, values, _label(result.predictions, like))
     _unfamiliar(data, values)
-    _contributions(shown, order)
+    _contributions(shown, order, basic.label_title(data, UNIT))
     left, right = st.columns(2)
     with left:
         _along(study, shown, like, values)
@@ -311,16 +311,16 @@ def _shown(explained: Any) -> str:
     return number(explained.prediction, digits=4)
 
 
-def _contributions(shown: Any, order: Sequence[str]) -> None:
-    """Draw what sources and columns add, each source in the colour that it has in `order`."""
+def _contributions(shown: Any, order: Sequence[str], label: str) -> None:
+    """Draw what sources and columns add to a class or to the numbers `label`, each source in its colour in `order`."""
     classes = bool(shown.probabilities)
     left, right = st.columns(2)
     with left:
         st.caption(f"By source and graph: what each adds to the {'score' if classes else 'prediction'}")
-        figure = basic.contributions(shown.sources, order, "score" if classes else "label's unit")
+        figure = basic.contributions(shown.sources, order, "score" if classes else label)
         chart(figure, "case sources", "contributions by source")
     with right:
-        scale, unit = (100.0, "points") if classes else (1.0, "label's unit")
+        scale, unit = (100.0, "points") if classes else (1.0, label)
         start = f"{shown.start:.1%}" if classes else number(shown.start, digits=4)
         end = f"{shown.value:.1%}" if classes else number(shown.value, digits=4)
         st.caption(f"By column: others' values give {start} on average; all bars together make it {end}")
