@@ -74,6 +74,8 @@ def describe(problem: Problem, raw: NDArray, out_of_fold: NDArray | None, tables
         "metric": {name: metric(scale, *each) for name, each in sets.items()},
         "per_source": tables.per_source,
         "disagreement": tables.disagreement,
+        # each link leads both ways
+        "linked_pairs": {name: int(links.nnz) // 2 for name, links in problem.validation_links.items()},
     }
     residual = truth - scale.fitted(scores)
     along = {name: correlation_along(residual, links) for name, links in problem.validation_links.items()}

@@ -217,6 +217,11 @@ def test_a_callback_sees_every_round_and_stops_after_any(task, printed):
     assert detail["metric_name"] == ("RMSE" if task == "regression" else "error")
     assert set(detail["per_source"]) == set(data.source_names)
     assert {"metric", "disagreement", "steps"} <= set(detail)
+    scored, pairs = np.flatnonzero(~data.labelled), {}
+    for name, graph in data.graphs.items():
+        near = [np.isin(graph.indices[graph.indptr[i] : graph.indptr[i + 1]], scored).sum() for i in scored]
+        pairs[name] = sum(near) // 2
+    assert detail["linked_pairs"] == pairs and min(pairs.values()) > 0
     json.dumps(dict(detail), allow_nan=True)
 
 

@@ -76,6 +76,14 @@ def test_what_few_held_out_labels_are_worth_and_what_pulls_nothing_is_remarked()
     assert words.unpulled(Setting("GBCClassifier", {"lambda0": 0}, []), data) == ""
 
 
+def test_a_correlation_along_links_says_how_many_they_are():
+    detail = {"metric": {"train": 0.1, "held_out": 0.2}, "linked_pairs": {"roads": 26}}
+    assert words.linked(detail) == "Of 26 links between held-out rows."
+    detail = {"metric": {"left_out": 0.1}, "linked_pairs": {"roads": 1_300, "rivers": 1}}
+    assert words.linked(detail) == "Of 1,300 links of roads, 1 link of rivers between labelled rows."
+    assert words.linked({"metric": {}, "linked_pairs": {}}) == words.linked({"metric": {}}) == ""  # stored before
+
+
 def test_the_chosen_lambda_is_marked_on_its_path():
     detail = {"choices": {"lambda1": 1.0}, "paths": {"lambda1": [(0.0, 0.5), (0.3, 0.4), (1.0, 0.3)]}}
     line, star = words.path_figure(detail, "lambda1")["data"]

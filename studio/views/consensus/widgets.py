@@ -182,6 +182,8 @@ def _about(name: str, drawn: Mapping[str, Any], events: Sequence[Any], data: Het
         # As printed a graph's weight is its part of the pull; of the default nothing is added by it.
         if name == "graph weights" and "views" in drawn:
             st.caption("How alike linked instances are, all graphs together 1. What a graph adds stands under Views.")
+        if name == "autocorrelation" and (sentence := words.linked(events[-1].detail)):
+            st.caption(escape(sentence))
         live_chart(drawn[name], f"live_{name.replace(' ', '_')}", len(events))
     else:
         st.caption("No graph is in use.")

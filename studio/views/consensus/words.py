@@ -10,10 +10,11 @@ import numpy as np
 import polars as pl
 
 from hetcore.data import HetData
+from hetcore.data.text import counted
 from hetcore.figures import basic
 
 __all__ = [
-    "MOST_VIEWS", "OTHERS", "dealt", "dealt_figure", "few_held_out", "heaviest", "looks", "path_figure",
+    "MOST_VIEWS", "OTHERS", "dealt", "dealt_figure", "few_held_out", "heaviest", "linked", "looks", "path_figure",
     "unpulled", "why",
 ]  # fmt: skip
 
@@ -85,6 +86,13 @@ def _because(symbol: str, path: Sequence[Sequence[float]], chosen: float) -> str
     edge = ", the largest that was tried" if chosen == max(losses) else ""
     gain = f", {less:.1f}% less than without" if less >= 100 * ALIKE else ", and about the same without"
     return f"{symbol} = {chosen:g}{edge}, chosen out of fold: the left-out loss is {at:.3g} with it{gain}."
+
+
+def linked(detail: Mapping[str, Any]) -> str:
+    """Say how many links the correlation of residuals rests on, by graph; "" of a run that has not counted them."""
+    pairs, rows = detail.get("linked_pairs", {}), "held-out" if "held_out" in detail["metric"] else "labelled"
+    each = [f"{counted(count, 'link')}{f' of {name}' if len(pairs) > 1 else ''}" for name, count in pairs.items()]
+    return f"Of {', '.join(each)} between {rows} rows." if each else ""
 
 
 def unpulled(setting: Any, data: HetData) -> str:
