@@ -409,6 +409,17 @@ def test_what_if_operations_are_reported_and_undone(page):
     assert not any("with noise of" in plain(element.value) for element in page.markdown)
 
 
+def test_while_a_what_if_changes_them_nobody_reads_that_all_rows_are_used_as_given(page):
+    def said():
+        return [each.value for each in page.success if "used as given" in each.value]
+
+    use(upload(page, people__csv=TABLE))
+    assert said()
+    press(page, "Apply")
+    assert errors(page) == [] and not said()
+    assert press(page, "Undo") and said()
+
+
 def test_the_last_table_cannot_be_hidden(page):
     use(upload(page, people__csv=TABLE))
     page.selectbox(key="what_if_action").set_value("Hide a table").run()

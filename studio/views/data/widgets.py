@@ -81,7 +81,9 @@ def _picture(data: HetData, title: str, key: str, make: Callable[[], Any], alt: 
 
 def pictures(data: HetData) -> None:
     """Show findings, coverage, missing values, labels and graphs."""
-    _findings(data)
+    # Of one place, also while empty, or all charts below would be drawn anew.
+    with st.container():
+        _findings(data)
     _joins(data)
     left, right = st.columns(2)
     with left:
@@ -109,7 +111,9 @@ def _missing(data: HetData) -> None:
 def _findings(data: HetData) -> None:
     findings = list(data.report)
     if not findings:
-        st.success("Nothing to report: every row, edge and label is used as given.", icon=":material/check:")
+        # A what-if changes rows, edges or labels.
+        if not session.operations():
+            st.success("Nothing to report: every row, edge and label is used as given.", icon=":material/check:")
         return
     with st.expander(f"Findings: {len(findings):,}", icon=":material/fact_check:", expanded=len(findings) <= 5):
         st.markdown("\n".join(f"- {escape(finding)}" for finding in findings[:MOST_FINDINGS]))
