@@ -100,6 +100,7 @@ def test_panes_have_the_same_axes():
     widgets_pins.together(figures)
     ranges = [figure["layout"]["yaxis"]["range"] for figure in figures]
     assert ranges[0] == ranges[1] and ranges[0][0] < 2 / 3 and ranges[0][1] > 4
+    assert all(figure["layout"]["showlegend"] for figure in figures)  # of a lone line too
 
 
 def several(shrinkage, error):

@@ -262,7 +262,10 @@ def _chosen(pane: Any, letter: str, mine: Mapping[str, Pin], start: int) -> Pin:
 
 
 def together(figures: Sequence[dict[str, Any]]) -> None:
-    """Give figures the same axes, so that they are compared at a glance."""
+    """Give figures the same axes and a legend each, so that they are compared at a glance."""
+    for each in figures:
+        # Plotly leaves out that of a lone line, whose chart would have no name and be higher than the other.
+        each["layout"]["showlegend"] = True
     for axis, side in (("xaxis", "x"), ("yaxis", "y")):
         values = [np.asarray(trace[side], float) for each in figures for trace in each["data"]]
         flat = np.concatenate(values)
