@@ -22,7 +22,7 @@ CARDS = (
      "round.", CONSENSUS, "Open Consensus"),
     ("Teach", ":material/school:", "A playground of made-up data, and lessons on the live pages: a few steps each, "
      "checked.", PLAYGROUND, "Open the playground"),
-    ("What if", ":material/upload_file:", "Your own tables and graphs. Ids need not match everywhere, labels may be "
+    ("Use your data", ":material/upload_file:", "Your own tables and graphs. Ids need not match everywhere, labels may be "
      "few.", DATA, "Bring your data"),
 )  # fmt: skip
 FIRST = (

@@ -48,7 +48,7 @@ def test_the_opening_example_says_what_its_training_shows_and_other_data_say_not
 def test_has_one_primary_button_and_three_cards():
     app = opened()
     assert [button.label for button in app.button if button.proto.type == "primary"] == ["Train"]
-    assert [title in words(app) for title in ("Explore", "Teach", "What if")] == [True] * 3
+    assert [title in words(app) for title in ("Explore", "Teach", "Use your data")] == [True] * 3
 
 
 def test_says_how_ready_it_is():
