@@ -22,8 +22,8 @@ CARDS = (
      "round.", CONSENSUS, "Open Consensus"),
     ("Teach", ":material/school:", "A playground of made-up data, and lessons on the live pages: a few steps each, "
      "checked.", PLAYGROUND, "Open the playground"),
-    ("Use your data", ":material/upload_file:", "Your own tables and graphs. Ids need not match everywhere, labels may be "
-     "few.", DATA, "Bring your data"),
+    ("Use your data", ":material/upload_file:", "Your own tables and graphs. Ids need not match everywhere, labels may "
+     "be few.", DATA, "Bring your data"),
 )  # fmt: skip
 FIRST = (
     f"Train hides all but a fifth of the labels and makes **{session.OPENING['noisy']}** noisy: watch the error fall, "

@@ -410,14 +410,14 @@ def test_what_if_operations_are_reported_and_undone(page):
 
 
 def test_while_a_what_if_changes_them_nobody_reads_that_all_rows_are_used_as_given(page):
-    def said():
+    def used_as_given():
         return [each.value for each in page.success if "used as given" in each.value]
 
     use(upload(page, people__csv=TABLE))
-    assert said()
+    assert used_as_given()
     press(page, "Apply")
-    assert errors(page) == [] and not said()
-    assert press(page, "Undo") and said()
+    assert errors(page) == [] and not used_as_given()
+    assert press(page, "Undo") and used_as_given()
 
 
 def test_the_last_table_cannot_be_hidden(page):

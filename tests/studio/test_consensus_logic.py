@@ -78,9 +78,9 @@ def test_what_few_held_out_labels_are_worth_and_what_pulls_nothing_is_remarked()
 
 def test_a_correlation_along_links_says_how_many_they_are():
     detail = {"metric": {"train": 0.1, "held_out": 0.2}, "linked_pairs": {"roads": 26}}
-    assert words.linked(detail) == "Of 26 links between held-out rows."
+    assert words.linked(detail) == "Over 26 links between held-out rows."
     detail = {"metric": {"left_out": 0.1}, "linked_pairs": {"roads": 1_300, "rivers": 1}}
-    assert words.linked(detail) == "Of 1,300 links of roads, 1 link of rivers between labelled rows."
+    assert words.linked(detail) == "Over 1,300 links of roads, 1 link of rivers between labelled rows."
     assert words.linked({"metric": {}, "linked_pairs": {}}) == words.linked({"metric": {}}) == ""  # stored before
 
 

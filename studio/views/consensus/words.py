@@ -92,7 +92,7 @@ def linked(detail: Mapping[str, Any]) -> str:
     """Say how many links the correlation of residuals rests on, by graph; "" of a run that has not counted them."""
     pairs, rows = detail.get("linked_pairs", {}), "held-out" if "held_out" in detail["metric"] else "labelled"
     each = [f"{counted(count, 'link')}{f' of {name}' if len(pairs) > 1 else ''}" for name, count in pairs.items()]
-    return f"Of {', '.join(each)} between {rows} rows." if each else ""
+    return f"Over {', '.join(each)} between {rows} rows." if each else ""
 
 
 def unpulled(setting: Any, data: HetData) -> str:
