@@ -101,6 +101,9 @@ def test_panes_have_the_same_axes():
     ranges = [figure["layout"]["yaxis"]["range"] for figure in figures]
     assert ranges[0] == ranges[1] and ranges[0][0] < 2 / 3 and ranges[0][1] > 4
     assert all(figure["layout"]["showlegend"] for figure in figures)  # of a lone line too
+    flat = [figures_of(rounds(2.0), data())["weights"] for _ in range(2)]
+    widgets_pins.together(flat)
+    assert flat[0]["layout"]["yaxis"]["range"] == pytest.approx([0.95, 1.05])
 
 
 def several(shrinkage, error):

@@ -272,7 +272,8 @@ def together(figures: Sequence[dict[str, Any]]) -> None:
         flat = flat[np.isfinite(flat)]
         if not len(flat):
             continue
-        # A flat line needs some room as well.
-        room = 0.05 * max(float(np.ptp(flat)), 1e-9)
+        # A flat line needs some room as well, or its axis has ten digits.
+        size, spread = float(np.abs(flat).max()), float(np.ptp(flat))
+        room = 0.05 * (spread if spread > 1e-9 * size else size or 1.0)
         for each in figures:
             each["layout"][axis] |= {"range": [float(flat.min()) - room, float(flat.max()) + room]}
