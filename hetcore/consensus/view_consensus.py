@@ -433,16 +433,21 @@ class ViewConsensus:
         # a table of noise beats the prior by an error every now and then, and so does a random graph
         gains = np.where(firm[tables].any(), firm, some)
         gains[~tables] = np.where(firm[~tables].any(), firm[~tables], some[~tables])
-        codes = self.codes[self._some_labelled]
-        alone = np.where((own >= 0)[:, None], change[own], 0.0).reshape(own.size, *codes.shape)
-        used = (gains > 0) | needed(alone, codes - self.outputs.fitted(self.outputs.prior))
-        return deal(self._places(), change, np.where(used, own, -1), gains)
+        return deal(self._places(), change, self._telling(own, change, gains), gains)
 
     def slopes(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """Return each table's and graph's own view (p + q,), -1 for none, and views' slopes on these (v, p + q)."""
-        own = self._own_views()
-        own[self.explains[own] <= 0] = -1
-        return own, slopes_on_parts(self._places(), self._left_out_change(), own)
+        own, change = self._own_views(), self._left_out_change()
+        own = self._telling(own, change, np.where(own >= 0, self.explains[own], 0.0))
+        return own, slopes_on_parts(self._places(), change, own)
+
+    def _telling(self, own: NDArray[np.int64], change: NDArray, gains: NDArray[np.float64]) -> NDArray[np.int64]:
+        """Return own views (p + q,), -1 of those that gain nothing alone and are not needed beside the others."""
+        codes = self.codes[self._some_labelled]
+        alone = np.where((own >= 0)[:, None], change[own], 0.0).reshape(own.size, *codes.shape)
+        used = (gains > 0) | needed(alone, codes - self.outputs.fitted(self.outputs.prior))
+        # one of few rows may have none of those that are looked at
+        return np.where(used & alone.any(axis=(1, 2)), own, -1)
 
     def _own_views(self) -> NDArray[np.int64]:
         """Return of each table and graph (p + q,) the view of it alone that explains the most; -1 without one.

@@ -11,7 +11,7 @@ from scipy.stats import spearmanr
 
 import hetcore as hc
 from datasets.planted.generator import make_heterogeneous
-from hetcore.consensus import neighbor_columns
+from hetcore.consensus import neighbor_columns, view_consensus
 from hetcore.consensus.boosting import _depth
 from hetcore.consensus.neighbor_columns import (
     KnownLabels,
@@ -267,6 +267,21 @@ def test_what_is_needed_beside_others_is_seen_by_three_standard_errors():
     draws = [needed(np.stack([large, rng.normal(size=(100, 1))]), missed)[1] for _ in range(300)]
     assert sum(draws) <= 2
     assert not needed(np.stack([large, small])[:, :3], missed[:3]).any()  # too few labels to tell
+
+
+def test_a_table_of_few_rows_is_dealt_beside_others_where_few_labels_are_looked_at(monkeypatch):
+    """Its own view says nothing of the rows that are looked at."""
+    monkeypatch.setattr(view_consensus, "MOST_REGRESSED", 20)
+    rng = np.random.default_rng(0)
+    ids = [f"i{k}" for k in range(400)]
+    whole, few = rng.normal(size=400), np.arange(7, 400, 15)
+    y = whole + 0.1 * rng.normal(size=400)
+    tables = {"whole": hc.Source(ids, whole[:, None]), "few": hc.Source([ids[k] for k in few], 3.0 * y[few, None])}
+    data = hc.HetData(tables, target=(ids[:300], y[:300]))
+    fit = hc.GBCRegressor(random_state=0, n_repeats=1).fit(data)
+    adds = fit.contributions(data)
+    assert np.isfinite(adds).all() and np.isfinite(list(fit.source_weights_.values())).all()
+    assert_allclose(adds.sum(axis=1) + fit.scale_.mean, fit.predict(data), atol=1e-9)
 
 
 def test_a_table_that_clears_another_of_noise_keeps_its_part():
