@@ -9,7 +9,7 @@ r"""The default's rounds: a consensus of boosted views.
     5    w <- (4.10) of l_i ** q;   E(x) = sum_i w_i f_i(x) over the views that cover x,
              for numbers corrected by a ridge regression of its out-of-fold residuals on the views
     6    w^ <- (4.11) from how much less linked instances differ than any two do, cubed;
-             0 where they are not closer by three standard errors
+             0 where they do not correlate by three standard errors
     7    e <- E smoothed along the links with lambda1
     8  predict with e
 

@@ -37,7 +37,7 @@ Departures of the default from the paper
   `hetcore.consensus.view_weights`). A table's weight is the sum over its views' mean parts in E; that of a view of
   several tables and graphs is dealt to these by how much of what it predicts each predicts alone (`deal` there).
 - Graphs' weights are (4.11) of how much less linked instances differ than any two do, cubed, in labels and predictions
-  or else in residuals; 0 where in neither by three standard errors.
+  or else in residuals; 0 where these correlate over the links in neither by three standard errors.
 - The third term of (4.4) is minimised for the consensus itself, which is made smooth along the links with lambda1
   (`hetcore.consensus.smoothing`); as a pull on the learners it did not pay (docs/trials.md).
 - Classes are softmax scores with the consensus' class shares as the pull's targets; L(f, E) with the logistic loss and

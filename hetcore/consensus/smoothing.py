@@ -153,7 +153,7 @@ def graph_weights(pairs: Mapping[str, tuple[Pairs, Pairs]], fitted: NDArray, mis
     """Return (4.11): a graph's weight by how much less its linked instances differ than any two do.
 
     With d_g the mean squared difference of `fitted` (n, k) over the links, over that of two instances drawn at random,
-    w^ is (4.10) of d_g cubed over the graphs whose d_g is clearly below 1. A graph of which it is not may still link
+    w^ is (4.10) of d_g cubed over the graphs whose linked instances are clearly alike. A graph of others may still link
     instances for which the tables miss alike: then d_g is of `missed` (n, k), the residuals of the labelled. All
     weights are 0 where there is no such graph: then there is nothing to smooth along.
 
@@ -167,9 +167,9 @@ def graph_weights(pairs: Mapping[str, tuple[Pairs, Pairs]], fitted: NDArray, mis
     for name, (everywhere, labelled) in pairs.items():
         # labels and predictions first: a graph along which they agree is one, whatever the residuals
         for values, among in ((fitted, everywhere), (missed, labelled)):
-            ratio, slack = _ratio(among, values)
-            # clearly closer than any two, by several standard errors: else a chance difference would smooth
-            if ratio < 1.0 - slack:
+            ratio, alike = _ratio(among, values)
+            # by several standard errors: else a chance difference would smooth
+            if alike:
                 clear[name] = ratio
                 break
     # a graph alone has weight 1
@@ -179,23 +179,26 @@ def graph_weights(pairs: Mapping[str, tuple[Pairs, Pairs]], fitted: NDArray, mis
     return weights
 
 
-def _ratio(pairs: Pairs, values: NDArray) -> tuple[float, float]:
-    """Return d_g, and how far below 1 it must be to count."""
+def _ratio(pairs: Pairs, values: NDArray) -> tuple[float, bool]:
+    """Return d_g, and whether linked instances are clearly alike.
+
+    The latter by the correlation over the links, each instance as often as it has links (Newman 2003, "Mixing patterns
+    in networks", eq. 21), so that hubs and rare classes do not count as likeness; its standard error by the links.
+    """
     # no pair: as far apart as any two
     a, b, weight, linked = pairs
     if not a.size:
-        return 1.0, 1.0
-    gaps = values[a] - values[b]
-    apart = np.einsum("mk,mk->m", gaps, gaps) @ weight / weight.sum()
+        return 1.0, False
+    gaps, whole = values[a] - values[b], weight.sum()
+    apart = np.einsum("mk,mk->m", gaps, gaps) @ weight / whole
     # twice the variance is the mean squared distance of any two
-    centred = values[linked] - values[linked].mean(axis=0)
-    squares = np.einsum("mk,mk->m", centred, centred)
-    half = float(squares.mean())
-    if not half > 0:
-        return 1.0, 1.0
-    # an instance far off, as of a rare class, moves all its links: those to hubs, and fewer of others than their share
-    share = np.bincount(np.concatenate([a, b]), np.tile(weight, 2), len(values))[linked] / (2.0 * weight.sum())
-    uneven = ((share - 1.0 / linked.size) ** 2) @ (squares / half - 1.0) ** 2
+    spread = 2.0 * float(values[linked].var(axis=0).sum())
+    share = np.bincount(np.concatenate([a, b]), np.tile(weight, 2), len(values)) / (2.0 * whole)
+    off = values - share @ values
+    products = weight * np.einsum("mk,mk->m", off[a], off[b]) / whole
+    size = float(share @ np.einsum("nk,nk->n", off, off))
+    if not min(spread, size) > 0:
+        return 1.0, False
     # pairs share instances, so that their number alone would make too small an error
-    slack = SURE * np.sqrt(max(1.0 / linked.size, 1.0 / a.size + uneven)) + 0.01
-    return float(apart / (2.0 * half)), float(slack)
+    error = np.sqrt(max(1.0 / min(a.size, linked.size), float(products @ products) / size**2))
+    return float(apart / spread), bool(products.sum() / size > SURE * error + 0.01)
