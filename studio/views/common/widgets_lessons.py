@@ -24,6 +24,8 @@ TRIED = "challenge attempts"
 """In the session: by title and run id, the attempts at a challenge."""
 DONE = "lesson steps done"
 """In the session: by lesson, how many of its steps are done."""
+AGAIN = "lesson goes"
+"""In the session: by lesson, how often it was begun anew."""
 
 
 def choice(page: str) -> str:
@@ -66,9 +68,16 @@ def panel(chosen: str, facts: Facts) -> None:
             st.caption("  \n".join(f":material/check: {step.text}" for step in lesson.steps[:at]))
         if at == len(lesson.steps):
             st.success(lesson.summary, icon=":material/school:")
-            st.button("Once more", on_click=progress.pop, args=(chosen, None), icon=":material/replay:")
+            st.button("Once more", on_click=_again, args=(chosen,), icon=":material/replay:")
             return
         _current(chosen, lesson, at, facts)
+
+
+def _again(chosen: str) -> None:
+    """Begin a lesson anew, with questions of its own: pressed at once, the button finds the last answer still given."""
+    st.session_state[DONE].pop(chosen, None)
+    goes = st.session_state.setdefault(AGAIN, {})
+    goes[chosen] = goes.get(chosen, 0) + 1
 
 
 def _challenge(challenge: Challenge, facts: Facts) -> None:
@@ -127,7 +136,8 @@ def _current(chosen: str, lesson: Lesson, at: int, facts: Facts) -> None:
     # The question comes only once what it asks about is on the page.
     if step.answer is None or not step.done(facts):
         return
-    given = st.radio("Answer", step.options(facts), index=None, horizontal=True, key=f"answer {chosen} {at}",
+    go = st.session_state.get(AGAIN, {}).get(chosen, 0)
+    given = st.radio("Answer", step.options(facts), index=None, horizontal=True, key=f"answer {chosen} {at} {go}",
                      label_visibility="collapsed", format_func=escape)  # fmt: skip
     if given is None:
         return
