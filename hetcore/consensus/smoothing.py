@@ -138,15 +138,24 @@ def smoothed(
     return now
 
 
-def share_of_residuals(near: NDArray[np.float64], missed: NDArray[np.float64]) -> float:
-    """Return rho in [0, 1] for left-out residuals (l,), and the means of those of the neighbours (l,)."""
+def share_of_residuals(
+    near: NDArray[np.float64], missed: NDArray[np.float64], of_others: NDArray[np.float64]
+) -> float:
+    """Return rho in [0, 1] for left-out residuals `missed` (l,) by the means of those of the neighbours, `near` (l,).
+
+    A labelled row's neighbours have learned from its label, and miss less than those of rows without one: of the means
+    that these have, `of_others` (u,), what is more than labelled rows have counts as noise.
+    """
     size = float(near @ near)
     # no labelled row has a neighbour with a label
     if not size > 0:
         return 0.0
     slope = float(near @ missed) / size
     error = float(np.sqrt(np.sum((near * (missed - slope * near)) ** 2))) / size
-    return min(slope, 1.0) if slope > CLEAR * error else 0.0
+    if not slope > CLEAR * error:
+        return 0.0
+    usual, there = (float(np.mean(each[each != 0] ** 2)) if each.any() else 0.0 for each in (near, of_others))
+    return min(slope, 1.0) * (usual / there if there > usual else 1.0)
 
 
 def graph_weights(pairs: Mapping[str, tuple[Pairs, Pairs]], fitted: NDArray, missed: NDArray) -> dict[str, float]:

@@ -5,7 +5,7 @@ Weights of views and graphs, E, E smoothed along the links, and what of it is ea
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -108,7 +108,7 @@ class ViewConsensus:
             self.pairs[name] = Pairs.of(links), Pairs.of(links, self.problem.labelled)
         self.graph_weights = dict.fromkeys(graphs, 0.0)
         self.lambda1 = 0.0 if params["lambda1"] == "auto" else float(params["lambda1"])
-        self.residual_share, self.missed = 0.0, None
+        self.residual_share, self.missed, self._of_unlabelled = 0.0, None, None
         self.sharpness = SHARPNESS[0] if params["sharpness"] == "auto" else float(params["sharpness"])
         self.views = views
         # what views say side by side, of which each view has its own
@@ -198,7 +198,7 @@ class ViewConsensus:
 
     def _weigh(self) -> None:
         """Lines 4 to 6."""
-        known = self.problem.labelled
+        known, self._of_unlabelled = self.problem.labelled, None
         losses = self.relative = self.view_losses.mean(axis=1) / self.alone_loss
         rule, covers = self.params["weights"], self.seen
         if rule not in ("learned", "equal"):
@@ -336,35 +336,48 @@ class ViewConsensus:
 
     def _lambda1_loss(self) -> Callable[[float], float]:
         """Return what gives the out-of-fold loss of e: each fold's labels hidden, its rows scored by its members."""
-        known, working = self.problem.labelled, self.working
-        # what neighbours' labels say of an unlabelled row may be the label that is to be predicted beside it: for
-        # numbers that chose too much smoothing
-        plain = [not view.view.sees_labels for view in self.views]
-        which = plain if any(plain) and not self.outputs.is_classifier else True
-        members = self.member_consensus(self.executor.members, ~known, which)
-
-        k, each = self.outputs.k, max(1, MOST_SMOOTHED // self.outputs.k)
-        together = [range(first, min(first + each, self.n_folds)) for first in range(0, self.n_folds, each)]
+        known = self.problem.labelled
 
         def mean(lambda1: float) -> float:
             """Return the mean loss over all folds."""
-            return float(sum(missed(lambda1, folds) for folds in together) / known.sum())
+            found = np.empty_like(self.codes)
+            for own, e in self._with_hidden(lambda1):
+                found[own[known]] = e[own]
+            return float(self.outputs.loss(found, self.codes).mean())
 
-        def missed(lambda1: float, folds: range) -> float:
-            """Return the loss over some folds, in one pass over the links."""
+        return mean
+
+    @property
+    def of_unlabelled(self) -> NDArray[np.float64]:
+        """E of the unlabelled rows (F, u, k) by the members that have not seen a fold; of a round once."""
+        if self._of_unlabelled is None:
+            # what neighbours' labels say of an unlabelled row may be the label that is to be predicted beside it: for
+            # numbers that chose too much smoothing
+            plain = [not view.view.sees_labels for view in self.views]
+            which = plain if any(plain) and not self.outputs.is_classifier else True
+            self._of_unlabelled = self.member_consensus(self.executor.members, ~self.problem.labelled, which)
+        return self._of_unlabelled
+
+    def _with_hidden(self, lambda1: float) -> Iterator[tuple[NDArray[np.bool_], NDArray[np.float64]]]:
+        """Return fold by fold which rows (n,) are its own, and e (n, k) where nobody has seen its labels.
+
+        Else a label would come back to its row by way of neighbours that learned it, or are smoothed by it.
+        """
+        known, working, k = self.problem.labelled, self.working, self.outputs.k
+        each = max(1, MOST_SMOOTHED // k)
+        for first in range(0, self.n_folds, each):
             self._go_on()
+            # some in one pass over the links
+            folds = range(first, min(first + each, self.n_folds))
             scores = np.tile(self.left_out, len(folds))
-            # unlabelled rows as the members of a fold say, who have not seen its labels
-            scores[~known] = np.hstack([members[fold] for fold in folds])
-            # a fold's own labels are hidden, its neighbours' not
+            # unlabelled rows as the members of a fold say
+            scores[~known] = np.hstack([self.of_unlabelled[fold] for fold in folds])
             rows = [self.labels.fold == fold for fold in folds]
+            # a fold's own labels are hidden, its neighbours' not
             shown = np.repeat(np.stack([known & ~own for own in rows], axis=1), k, axis=1)
             given = self.blend, scores, lambda1, shown, np.tile(working, len(folds))
             found = smoothed(*given, go_on=self._go_on)
-            parts = [(found[own, i * k : (i + 1) * k], self.labels.codes[own]) for i, own in enumerate(rows)]
-            return sum(self.outputs.loss(*part).sum() for part in parts)
-
-        return mean
+            yield from ((own, found[:, i * k : (i + 1) * k]) for i, own in enumerate(rows))
 
     def _smooth(self) -> None:
         """Line 7, with lambda1 as it is."""
@@ -375,7 +388,9 @@ class ViewConsensus:
             known = self.problem.labelled
             # in one pass over the links
             both = smoothed(self.blend, both, self.lambda1, known, working, go_on=self._go_on)
-            self.smooth, self.smooth_trained = both[:, : self.outputs.k], both[:, self.outputs.k :]
+            self.smooth, self.smooth_trained = both[:, : self.outputs.k].copy(), both[:, self.outputs.k :]
+            for own, e in self._with_hidden(self.lambda1):
+                self.smooth[own] = e[own]
         self._add_residuals()
         self.moved = self.smooth - self.left_out, self.smooth_trained - self.trained
 
@@ -389,15 +404,19 @@ class ViewConsensus:
         if self.blend is None or not self._follows_residuals:
             self.residual_share = 0.0
             return
-        known = self.problem.labelled
+        known, fold = self.problem.labelled, self.labels.fold
         self.missed = np.where(known[:, None], self.labels.codes - self.smooth, 0.0)
         near = times(self.blend, self.missed)
         if self.n_rounds + 1 in LOOKS:
-            self.residual_share = share_of_residuals(near[known, 0], self.missed[known, 0])
+            self.residual_share = share_of_residuals(near[known, 0], self.missed[known, 0], near[~known, 0])
         if self.residual_share:
+            # a row that is left out was predicted without the labels of its fold; numbers have one column
+            shown = self.missed * (fold[:, None] != np.arange(self.n_folds))
+            left_out = times(self.blend, shown)[known, fold[known]]
             self.smooth, self.smooth_trained = (
                 each + self.residual_share * near for each in (self.smooth, self.smooth_trained)
             )
+            self.smooth[known, 0] += self.residual_share * (left_out - near[known, 0])
 
     def _raw(self, scores: NDArray) -> NDArray[np.float64]:
         # from one score of two classes to two raw ones

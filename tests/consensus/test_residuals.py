@@ -32,15 +32,50 @@ def rmse(model, data, hidden):
     return float(np.sqrt(((model.predict(data) - data.y)[hidden] ** 2).mean()))
 
 
+def linked(y, size):
+    """Return noise in a table of instances with labels (n,), those of each group of some size linked."""
+    ids = np.array([f"r{k:03d}" for k in range(y.size)])
+    ends = np.array([(k, k + step) for k in range(y.size) for step in range(1, size - k % size)])
+    X = np.random.default_rng(1).normal(size=(y.size, 3))
+    table = pl.DataFrame({"id": ids} | {f"x{j}": X[:, j] for j in range(3)})
+    return hc.HetData({"t": table}, {"group": pl.DataFrame({"a": ids[ends[:, 0]], "b": ids[ends[:, 1]]})}, (ids, y))
+
+
 def test_the_share_is_a_slope_that_is_clearly_above_0_and_at_most_1():
     rng = np.random.default_rng(0)
     near = rng.normal(size=400)
-    assert_allclose(share_of_residuals(near, 0.4 * near + 0.1 * rng.normal(size=400)), 0.4, atol=0.02)
-    assert share_of_residuals(near, 2.0 * near) == 1.0
-    assert share_of_residuals(near, -near) == share_of_residuals(near, rng.normal(size=400)) == 0.0
-    assert share_of_residuals(np.zeros(400), near) == 0.0
+    missed = 0.4 * near + 0.1 * rng.normal(size=400)
+    assert_allclose(share_of_residuals(near, missed, near[:50]), 0.4, atol=0.05)
+    # what rows without a label have more of is noise; that some have nothing is not
+    assert_allclose(share_of_residuals(near, missed, 2.0 * near), 0.1, atol=0.01)
+    assert_allclose(share_of_residuals(near, missed, near * (np.arange(400) < 99)), 0.4, atol=0.05)
+    nobody = near[:0]
+    assert share_of_residuals(near, 2.0 * near, nobody) == 1.0
+    assert share_of_residuals(near, -near, nobody) == share_of_residuals(near, rng.normal(size=400), nobody) == 0.0
+    assert share_of_residuals(np.zeros(400), near, nobody) == 0.0
     # of two rows one that agrees says nothing
-    assert share_of_residuals(np.array([1.0, 0.0]), np.array([0.5, 3.0])) <= 1.0
+    assert share_of_residuals(np.array([1.0, 0.0]), np.array([0.5, 3.0]), nobody) <= 1.0
+
+
+@pytest.mark.parametrize("smooth_residuals", [True, False])
+def test_labels_left_out_are_missed_by_as_much_as_labels_that_nobody_has_seen(smooth_residuals):
+    rng = np.random.default_rng(2)
+    y = np.sqrt(0.6) * np.repeat(rng.normal(size=300), 2) + np.sqrt(0.4) * rng.normal(size=600)
+    data, hidden = linked(y, 2), rng.random(600) < 0.5
+    model = hc.GBCRegressor(n_iterations=6, lambda1=3.0, smooth_residuals=smooth_residuals)
+    model.fit(data, np.where(hidden, np.nan, y))
+    assert model.graph_weights_["group"] == 1.0
+    # a label that came back to its row by its unlabelled neighbour made .63 of .92
+    assert_allclose(model.history_["metric:left_out"][-1], rmse(model, data, hidden), rtol=0.05)
+
+
+def test_a_label_that_all_of_a_group_have_is_taken_as_it_is():
+    rng = np.random.default_rng(0)
+    y = np.repeat(rng.normal(size=100), 3)
+    data, hidden = linked(y, 3), rng.random(300) < 0.1
+    model = hc.GBCRegressor().fit(data, np.where(hidden, np.nan, y))
+    # what the others were missed by without one another's labels, added to it, made .4
+    assert rmse(model, data, hidden) < 0.05
 
 
 def test_a_shift_of_each_group_is_learned_from_its_labels_and_noise_is_not():

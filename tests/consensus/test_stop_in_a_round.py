@@ -59,14 +59,29 @@ def test_a_stop_ends_the_round_and_leaves_a_model(stopped_fit, tmp_path):
         np.testing.assert_array_equal(loaded.predict(planted("regression", n=60)[0]), predicted)
 
 
-def test_a_stop_between_sweeps_scores_the_round_by_what_smoothing_moved_before(stopped_fit):
-    whole, most, _ = stopped_fit(np.inf, lambda1=1.0)
-    plain = stopped_fit(np.inf, lambda1=0.0)[0]
-    losses = {k: stopped_fit(k, lambda1=1.0)[0].history_["loss:left_out"][-1] for k in (most - 3, most)}
-    expected, unsmoothed = (each.history_["loss:left_out"][-1] for each in (whole, plain))
-    assert abs(expected - unsmoothed) > 0.1 * unsmoothed
-    for loss in losses.values():
-        assert abs(loss - expected) < 0.1 * abs(expected - unsmoothed)
+def test_a_stop_between_sweeps_scores_the_round_by_what_smoothing_moved_before(stopped_fit, monkeypatch):
+    moved, left = {}, []
+    smooth, leave = view_consensus.ViewConsensus._smooth, view_consensus.ViewConsensus._leave_links
+
+    def smoothing(state):
+        smooth(state)
+        moved[id(state)] = state.moved
+
+    def leaving(state):
+        leave(state)
+        now = state.smooth - state.left_out, state.smooth_trained - state.trained
+        left.append(zip(moved[id(state)], now))
+
+    monkeypatch.setattr(view_consensus.ViewConsensus, "_smooth", smoothing)
+    monkeypatch.setattr(view_consensus.ViewConsensus, "_leave_links", leaving)
+    most = stopped_fit(np.inf, lambda1=1.0)[1]
+    assert not left
+    for k in (most - 3, most):
+        moved.clear()
+        stopped_fit(k, lambda1=1.0)
+        for before, now in left.pop():
+            assert np.abs(before).max() > 0.01
+            np.testing.assert_allclose(now, before, atol=1e-12)
 
 
 def test_a_callback_that_never_stops_changes_no_bit(stopped_fit):
