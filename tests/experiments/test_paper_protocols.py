@@ -4,7 +4,13 @@ import numpy as np
 import polars as pl
 import pytest
 
-from experiments import info
+from experiments import info, names
+
+
+def test_films_stand_in_where_films_are_run():
+    found = {each.name for each in map(info, names()) if "films" in (each.stand_in + each.note).lower()}
+    films = {"movie_ratings", "movie_revenue", "genre_only"}
+    assert found and all(films & set(info(name).cells["data"]) for name in found)
 
 
 @pytest.mark.slow
