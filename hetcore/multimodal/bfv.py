@@ -8,8 +8,10 @@ r"""BFV+DNN: boosted feature vectors in the second branch of a network.
 `features="raw"` is the baseline without step 1: the second branch gets the table's columns. `features="none"` leaves
 the table out.
 
-Departures: any number of unstructured sources, a branch each; an instance that lacks one has zeros (concatenation) or
-ones (product) there; without PyTorch one scikit-learn network takes all inputs side by side.
+Departures: trees are CatBoost's, oblivious ones, where the paper has scikit-learn's CARTs; of two classes the vector
+has both raw scores, 2 M numbers, where a single tree a stage makes M in the paper (which calls classes M and stages N);
+any number of unstructured sources, a branch each; an instance that lacks one has zeros (concatenation) or ones
+(product) there; without PyTorch one scikit-learn network takes all inputs side by side.
 
 Reference: A. Trevino Gavito, D. Klabjan, J. Utke, "Gradient-boosted based structured and unstructured learning", 2023
 (arXiv 2302.14299), section 3.1.

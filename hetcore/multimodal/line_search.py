@@ -1,10 +1,10 @@
 r"""How far to go along each learner: the steps s = (eps, delta, ...) for R(f + sum_j s_j g_j).
 
 R along the learners is a sum of exponentials of affine functions of s, so it is convex, and so is its logarithm:
-`newton_step` finds the minimum exactly in a few evaluations. The others are the paper's (section 4.2): `bayes_step`, 10
-random points and 20 of a Gaussian process; `grid_step`; `fixed_step`, 0.1. The paper prints no box for the search. It
-calls eps and delta learning rates, which in the boosting it compares with are in (0, 1], so [0, 1] is the box here;
-`highest` is another one.
+`newton_step` finds the minimum exactly in a few evaluations. The others are the paper's: `bayes_step`, 10 random points
+and 20 of a Gaussian process (section 4.2); `grid_step`, which section 3.2.1 names; `fixed_step`, 0.1 (section 4.3). The
+paper prints no box for the search. It calls eps and delta learning rates, which in the boosting it compares with are in
+(0, 1], so [0, 1] is the box here; `highest` is another one.
 """
 
 from __future__ import annotations
