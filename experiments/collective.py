@@ -37,6 +37,7 @@ METHODS = {
     "MGB, as printed, rounds that cover": lambda: MGBRegressor(as_printed=True, rounds="cover"),
     "MGB, as printed, only Rf4": lambda: MGBRegressor(as_printed=True, features=("rf4",)),
     "MGB, as printed, only Rf1": lambda: MGBRegressor(as_printed=True, features=("rf1",)),
+    "MGB, as printed, only Rf2 and Rf3": lambda: MGBRegressor(as_printed=True, features=("rf2", "rf3")),
     "MGB, as printed, without Rf4": lambda: MGBRegressor(as_printed=True, features=("rf1", "rf2", "rf3")),
 }
 

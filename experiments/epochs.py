@@ -41,31 +41,41 @@ METHODS = (*MAKERS, *RIVALS)
 
 
 def run_cell(data: str, method: str, epoch: int, split: int) -> dict[str, Any]:
-    """Return the RMSE on left-out ratings after an epoch: "error", and "train" on those that were trained on."""
-    held_out, train, seconds = _curve(data, method, split)
-    return {"error": held_out[epoch - 1], "train": train[epoch - 1], "seconds": round(seconds / CELLS, 3)}
+    """Return the RMSE on left-out ratings after an epoch: "error", and "train" on those that were trained on.
+
+    As printed HMF also has the share of "zeros" among the factors of its deviation, P and Q.
+    """
+    curves, seconds = _curve(data, method, split)
+    return {name: each[epoch - 1] for name, each in curves.items()} | {"seconds": round(seconds / CELLS, 3)}
 
 
 # A split's fits at a time: each has the curves of all its epochs, which are its cells.
 @lru_cache(maxsize=len(METHODS))
-def _curve(data: str, method: str, split: int) -> tuple[list[float], list[float], float]:
+def _curve(data: str, method: str, split: int) -> tuple[dict[str, list[float]], float]:
     X, y = load(data)
     # The seeds of the factorizations' own protocol, so that a split is the same split in both.
     order = np.random.default_rng((20, split)).permutation(len(y))
     train, test = np.split(order, [int(round(0.9 * len(y)))])
     started = time.perf_counter()
     if method in RIVALS:
-        return *_curve_of_rival(RIVALS[method](), X, y, train, test), time.perf_counter() - started
-    events: list[Any] = []
-    MAKERS[method]().fit(X[train], y[train], eval_set=(X[test], y[test]), callbacks=[events.append])
-    scores = [event.detail["metric"] for event in events]
-    curves = ([float(score[name]) for score in scores] for name in ("held_out", "train"))
-    return *curves, time.perf_counter() - started
+        return _curve_of_rival(RIVALS[method](), X, y, train, test), time.perf_counter() - started
+    model, scores, zeros = MAKERS[method](), [], []
+    view = model._view
+
+    def watched(state: Any) -> dict[str, Any]:
+        if state.has_deviation and model.as_printed:
+            zeros.append(float((state.factors.deviations[:-1] == 0).mean()))  # the last row is of unseen codes
+        return view(state)
+
+    model._view = watched
+    scored = (X[test], y[test])
+    model.fit(X[train], y[train], eval_set=scored, callbacks=[lambda event: scores.append(event.detail["metric"])])
+    curves = {name: [float(score[of]) for score in scores] for name, of in (("error", "held_out"), ("train", "train"))}
+    return curves | ({"zeros": zeros} if zeros else {}), time.perf_counter() - started
 
 
-def _curve_of_rival(
-    rival: Any, X: NDArray, y: NDArray, train: NDArray, test: NDArray
-) -> tuple[list[float], list[float]]:
+def _curve_of_rival(rival: Any, X: NDArray, y: NDArray, train: NDArray, test: NDArray) -> dict[str, list[float]]:
     found = rival.curve(X[train], y[train], X[test], EPOCHS)
     pairs = [np.split(each, [train.size]) for each in found]
-    return [rmse(y[test], later) for _, later in pairs], [rmse(y[train], known) for known, _ in pairs]
+    errors, trained = [rmse(y[test], later) for _, later in pairs], [rmse(y[train], known) for known, _ in pairs]
+    return {"error": errors, "train": trained}

@@ -62,7 +62,7 @@ PAPERS = {
 SCOPES = ("page", "full")
 LISTS = ("claim", "place", "number", "why", "by_construction")
 """Fields that have an entry for each sentence of a claim, or name some of them."""
-KINDS = ("Figure", "Table", "Theorem", "Abstract")
+KINDS = ("Figure", "Table", "Theorem", "Section", "Abstract")
 """Of parts, in the order in which they are listed; what goes beyond the papers comes last."""
 
 

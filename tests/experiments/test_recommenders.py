@@ -7,6 +7,8 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.sparse import csr_array
 
+import hetcore as hc
+from experiments import epochs
 from experiments.noise import autorec, rbm
 from experiments.noise.autorec import AutoRec
 from experiments.noise.llorma import LLORMA
@@ -42,6 +44,17 @@ def planted():
     truth = 3.0 + np.outer(rng.choice([-1.0, 1.0], 60), rng.choice([-1.0, 1.0], 80))
     observed = rng.random(truth.shape) < 0.5
     return np.argwhere(observed), truth[observed], np.argwhere(~observed), truth[~observed]
+
+
+def test_a_pass_as_printed_tells_how_many_factors_of_the_deviation_are_nothing(monkeypatch):
+    X, y, *_ = planted()
+    given = epochs.PRINTED | {"n_iterations": 5}
+    model = hc.HMF(**given, **epochs.DEVIATIONS | {"deviation_learning_rate": 0.1}, deviation_regularisation=20.0)
+    monkeypatch.setattr(epochs, "load", lambda data: (X, y))
+    monkeypatch.setattr(epochs, "MAKERS", {"HMF": lambda: model, "MF": lambda: hc.MatrixFactorization(**given)})
+    first, last = (epochs.run_cell("planted", "HMF", epoch, 0)["zeros"] for epoch in (1, 5))
+    assert last == np.mean(np.vstack(model.deviation_factors_) == 0) > first
+    assert "zeros" not in epochs.run_cell("planted", "MF", 5, 0)
 
 
 def test_a_curve_has_a_point_for_each_pass_and_goes_down():
