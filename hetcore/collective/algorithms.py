@@ -36,6 +36,7 @@ What the paper leaves open, or where it can't run
   value, which is the sum of all stages: `estimate="sum"`.
 - Line 21 counts from 0 to itr, the experiments name 50 iterations: 50 sweeps, or fewer where nothing changes any more.
 - Without a known neighbour all relational features are zero, Rf4 only where it is initialised, at stage 0.
+- A tree cuts a column of more than 255 distinct values at the borders of 255 quantile bins, not between any two values.
 """
 
 from __future__ import annotations

@@ -26,8 +26,9 @@ target (7), (8), which holds the steps eps_j, delta_j; the j of least risk R_j i
 `as_printed=True` does that and nothing else: no shrinkage, all rows, Bayesian optimisation ("fixed" is 2WL_Fix). What
 the paper leaves open is named here: the box of that search is [0, `largest_step`], for the text calls eps and delta
 learning rates and prints no box; f^0 .. f^N are N rounds (the loop is printed as t = 0 .. N, the result as f^N); the
-inner loop is run as printed, N2 + 1 times (the text counts N2 networks a round); trees and a network as scikit-learn's
-stand for the paper's trees and Keras networks.
+inner loop is run as printed, N2 + 1 times (the text counts N2 networks a round); trees of our own, which cut a column
+of more than 128 distinct values at the borders of 128 quantile bins, and a network as scikit-learn's stand for the
+paper's.
 
 Departures of the default (each a parameter, to be had alone; `parameters.PRINTED` holds what the paper has)
 ----------
