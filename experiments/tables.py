@@ -136,6 +136,7 @@ def _compared(c: Comparison) -> str:
         "falls": f"{c.ours}, fall from its best",
         "narrows": f"{c.ours} against {c.other}, change of the lead",
         "widens": f"{c.ours} against {c.other}, change of the lead",
+        "varies": f"{c.ours} − {c.other}, deviation over the seeds",
     }
     return words.get(c.says, f"{c.ours} − {c.other}") + measure
 

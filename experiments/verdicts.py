@@ -15,6 +15,7 @@ Student's 97.5% quantile of them (12.7 of two seeds, 4.3 of three, 2.8 of five),
                                                                      or "widens": it is larger there
     {ours = ..., theirs = ..., than = 0.8, says = "cuts"}            lower by that share or more at the best place
     {ours = ..., than = 0, says = "falls"}                           lower by more at the right end than at its best
+    {ours = ..., theirs = ..., says = "varies"}                      varies more over the seeds
     {..., better = "above"}                                          "narrows", "widens": more of the measure is better
     {..., measure = "weight", where = {data = "mfeat"}}              another column than "error"; some places only
     {..., chosen = "lambda0"}                                        only cells of ours that chose it above 0
@@ -61,8 +62,8 @@ class Comparison(NamedTuple):
         Column of the cells.
     difference, standard_error : float
         Mean over the places of what the rule looks at (ours - theirs; for "narrows" and "widens" the change of the
-        lead; for "cuts" the share; for "falls" the fall), and the standard error of that mean; NaN where there is one
-        seed.
+        lead; for "cuts" the share; for "falls" the fall; for "varies" of the deviations over the seeds), and the
+        standard error of that mean; NaN where there is one seed, and for "varies".
     relative : float
         `difference` as a share of the other's mean; NaN where that has no meaning.
     held, against, places : int
@@ -333,6 +334,20 @@ def _falls(experiment: Experiment, places: Places, rule: Mapping[str, Any]) -> l
     return found
 
 
+def _varies(experiment: Experiment, places: Places, rule: Mapping[str, Any]) -> list[Seen]:
+    """Compare the deviations over the seeds, by the test of Pitman and Morgan, which pairs are made for."""
+    found = []
+    for ours, theirs in places.values():
+        own, other = ours.std(ddof=1), theirs.std(ddof=1)
+        # Sum and difference of two that vary alike do not correlate.
+        correlation = np.corrcoef(ours + theirs, ours - theirs)[0, 1] if len(ours) >= ENOUGH else 0.0
+        quantile = float(student.ppf(0.5 + CONFIDENCE / 2, max(len(ours) - 2, 1)))
+        reach = quantile / np.sqrt(len(ours) - 2 + quantile**2)
+        seen = _seen(correlation, reach), _seen(-correlation, reach)
+        found.append((float(own - other), np.nan, *seen, _share(own - other, other)))
+    return found
+
+
 def _cuts(experiment: Experiment, places: Places, rule: Mapping[str, Any]) -> list[Seen]:
     """Look at the place where ours is lowest as a share of theirs: that share is reached, and a cut is seen."""
     shares = []
@@ -350,6 +365,6 @@ def _cuts(experiment: Experiment, places: Places, rule: Mapping[str, Any]) -> li
 
 RULES: dict[str, Callable[..., list[Seen]]] = {
     "below": _ordered, "above": _ordered, "alike": _alike, "no more": _alike, "about": _about, "narrows": _leads,
-    "widens": _leads, "falls": _falls, "cuts": _cuts,
+    "widens": _leads, "falls": _falls, "cuts": _cuts, "varies": _varies,
 }  # fmt: skip
 """What a rule can say, by its word."""

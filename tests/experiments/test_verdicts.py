@@ -154,6 +154,22 @@ def test_noise_is_neither_near_nor_a_cut(toy, values, says, rule, found):
     assert _noisy(values, says, **rule) == found
 
 
+@pytest.mark.parametrize(
+    "times, seeds, found",
+    [(4.0, 10, (1, 0)), (0.25, 10, (0, 1)), (1.0, 10, (0, 0)), (9.0, 4, (0, 0))],  # four seeds show no spread
+)
+def test_what_varies_more_over_the_seeds_is_seen_in_pairs(toy, times, seeds, found):
+    hard, own, other = np.random.default_rng(0).normal(size=(3, seeds))
+    cells = pl.DataFrame([{"data": "d", "method": method, "level": 0.1, "seed": seed, "error": float(value)}
+                          for method, of in (("good", times * (hard + own)), ("bad", 5.0 + hard + other))
+                          for seed, value in enumerate(of)])  # fmt: skip
+    rule = {"ours": "good", "theirs": "bad", "says": "varies"}
+    compared = verdicts.compare(info("gbc-figure-99"), cells, rule)
+    assert (compared.held, compared.against) == found
+    spread = times * (hard + own).std(ddof=1) - (hard + other).std(ddof=1)
+    assert compared.difference == pytest.approx(spread) and "deviation over the seeds: " in tables.in_numbers(compared)
+
+
 def test_only_cells_that_chose_a_term_speak_of_it(toy):
     def held(chosen):
         cells = pl.DataFrame([{"data": "d", "method": "good", "level": 0.1, "seed": seed, "error": 0.1,
