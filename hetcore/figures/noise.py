@@ -19,6 +19,8 @@ __all__ = ["band", "calibration", "cloud", "deviations", "found", "histograms", 
 
 MOST_DOTS = 1500
 GREY = "#717581"
+MOST_UNITS = 10
+"""Whole steps of time up to which each has its tick."""
 WINDOWS, LEAST_ROWS = 40, 25
 
 
@@ -255,14 +257,22 @@ def imputation(
     colour = style(place)["colour"]
     keep = np.unique(np.linspace(0, len(time) - 1, min(len(time), 500)).astype(int))
     at, middle, width = time[keep], prediction[keep], 1.645 * spread[keep]
+    filled = {"type": "scatter", "mode": "lines", "name": "filled in", "x": at, "y": middle, "line": {"color": colour}}
+    if len(at) == 1:  # which has no line and no ribbon
+        filled |= {"mode": "markers", "marker": {"color": colour}, "error_y": {"type": "data", "array": width}}
     traces = [
         *_ribbon(at, middle - width, middle + width, "90% band", colour),
         _dots(*hidden, "hidden", GREY, "circle-open"),
-        {"type": "scatter", "mode": "lines", "name": "filled in", "x": at, "y": middle, "line": {"color": colour}},
+        filled,
         _dots(*known, "known", COLOURS[2], "diamond"),
     ]
     traces[-1]["marker"] |= {"size": 7, "opacity": 0.9}
-    return {"data": traces, "layout": _layout(*titles, hovermode="closest")}
+    layout = _layout(*titles, hovermode="closest")
+    # A year is 2020, neither 2,020 nor half of one.
+    layout["xaxis"] |= {"tickformat": ".10~g"}
+    if len(time) and np.ptp(time) <= MOST_UNITS and not (time % 1).any():
+        layout["xaxis"] |= {"dtick": 1}
+    return {"data": traces, "layout": layout}
 
 
 def levels(
