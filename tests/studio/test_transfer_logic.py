@@ -69,7 +69,9 @@ def test_data_that_are_no_domains_are_refused_in_one_sentence():
     data = made()
     assert domains.why_not(data) == ""
     assert "single table" in domains.why_not(data.select(sources=["home"]))
-    assert "no classes" in domains.why_not(data.with_target(np.arange(data.n)))
+    numbers = domains.why_not(data.with_target(np.arange(data.n)))
+    assert "labels are numbers" in numbers and "TransferRegressor" in numbers
+    assert "have none" in domains.why_not(hc.HetData(data.sources))
     table = pl.DataFrame({"id": [f"home/{k}" for k in range(N)], "other": range(N)})
     same = data.with_source("more", hc.Source.from_frame(table, "id"))
     assert "the same instances" in domains.why_not(same)

@@ -22,6 +22,9 @@ ALL, NONE = "all classes", "none"
 """Values of the page's choices: no single class, no corrupted source."""
 SIZES = (1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 100)
 """Examples of each class at which accuracy is measured, as far as the target has them."""
+TAKES_NUMBERS = (
+    "This page tells classes apart, and these labels are numbers: Consensus predicts them, TransferRegressor in Python."
+)
 ENOUGH = 20
 """Rows of a class in each domain that make a good example."""
 
@@ -71,7 +74,7 @@ def why_not(data: HetData) -> str:
     if len(data.sources) < 2:
         return "Transfer needs a target and a source: these data have a single table."
     if data.target_kind != "classification":
-        return "Transfer tells classes apart: these data have no classes as labels."
+        return TAKES_NUMBERS if data.target_kind == "regression" else "Transfer needs labels: these data have none."
     if (data.mask.sum(axis=0) > 1).mean() > MOST_SHARED:
         return "These tables describe the same instances: transfer needs the same columns in tables of different rows."
     if not set.intersection(*(set(source.columns) for source in data.sources.values())):
