@@ -27,7 +27,7 @@ WORDS = {
     "cnn": "CNN: a small convolutional network on the image (PyTorch)",
 }
 STEPS = {
-    "newton": "Newton: the exact minimum of the risk",
+    "newton": "Newton: exact minimum",
     "bayes": "Bayesian optimisation: 30 tries in [0, 1], as in the paper",
     "grid": "grid: 9 values in [0, 1]",
     "fixed": "fixed: 0.1",

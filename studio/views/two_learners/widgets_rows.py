@@ -113,7 +113,8 @@ def _one(images: Source | None, chosen: str, row: Mapping[str, Any], frames: Map
     for label, frame in frames.items():
         own = frame.row(by_predicate=pl.col("id") == chosen, named=True)
         found = {"model": label, "says": own["prediction"], "right": own["prediction"] == truth}
-        found |= {"probability": own.get(f"p:{own['prediction']}"), "of the true class": own.get(f"p:{truth}")}
+        said = {"probability": own.get(f"p:{own['prediction']}"), "of the true class": own.get(f"p:{truth}")}
+        found |= {name: None if share is None else 100.0 * share for name, share in said.items()}
         predictions.append(found)
     left, right = st.columns([1, 3])
     with left:
@@ -123,7 +124,7 @@ def _one(images: Source | None, chosen: str, row: Mapping[str, Any], frames: Map
         st.markdown(f"True class: **{escape(truth)}**")
     with right:
         shares = {
-            each: st.column_config.NumberColumn(format="percent") for each in ("probability", "of the true class")
+            each: st.column_config.NumberColumn(format="%.1f%%") for each in ("probability", "of the true class")
         }
         show_table(predictions, width="stretch", column_config=shares)
 
