@@ -9,7 +9,7 @@ import numpy as np
 from hetcore.data import HetData, Source
 from hetcore.data.text import counted, listed, quoted
 from hetcore.metrics import residual_autocorrelation
-from studio.views.noise.settings import why_not
+from studio.views.noise.settings import suited, why_not
 
 __all__ = ["Advice", "advise", "label_autocorrelation"]
 
@@ -92,7 +92,7 @@ def _records(data: HetData) -> Advice | None:
     if source.frame is None or source.frame.width not in (2, 3) or source.n_rows < 100:
         return None
     distinct = [source.frame[column].n_unique() for column in source.columns]
-    if max(distinct) > CODES * source.n_rows:
+    if max(distinct) > CODES * source.n_rows and suited(data) == "Table":
         return None
     names = listed(source.columns)
     text = f"{counted(source.n_rows, 'record')} of {names} and a number: fill in the rest, and see whom to trust"

@@ -15,6 +15,7 @@ import hetcore as hc
 from hetcore.events import RoundEnd
 from hetcore.player import Player
 from studio import forms, scenarios, uncertainty
+from studio.advice import advise
 from studio.jobs import worker_tasks
 from studio.jobs.job import Setting, TrainingTask
 from studio.jobs.results import RunResult
@@ -279,6 +280,17 @@ def test_measurements_that_come_again_are_no_codes(columns, mode):
     assert noise.suited(data) == mode
 
 
+@pytest.mark.parametrize("when", [lambda k: 2019 + k % 5, lambda k: 10**9 + 37 * k])
+@pytest.mark.parametrize(("names", "mode"), [(("user", "item", "Year"), "Matrix"), (("plot", "crop", "year"), "Table")])
+def test_ratings_with_the_time_of_each_are_a_matrix(names, mode, when):
+    rows = pl.DataFrame({"id": [f"r{k}" for k in range(400)], names[0]: [f"u{k % 60}" for k in range(400)]})
+    rows = rows.with_columns(pl.Series(names[1], [f"i{k % 70}" for k in range(400)]))
+    rows = rows.with_columns(pl.Series(names[2], [when(k) for k in range(400)]))
+    data = hc.HetData({"t": rows}, target=pl.DataFrame({"id": rows["id"], "y": [k / 7 for k in range(400)]}))
+    assert noise.suited(data) == mode
+    assert ("records" in advise(data).text) == (mode == "Matrix")
+
+
 def test_other_columns_of_codes_are_other_settings_in_words_too():
     old, new = ({"HMF": Setting("HMF", form={"form": "codes", "columns": each})} for each in (["u", "i"], ["i", "u"]))
     assert widgets_progress.changes(old, new) == "columns u, i → i, u"
@@ -452,7 +464,9 @@ def test_what_the_weights_bought_is_reported_with_its_standard_error():
 
 def test_where_all_rows_counted_the_same_no_weight_bought_anything():
     errors, names = np.random.default_rng(0).normal(size=200), ("HGBM", "GBM")
-    alike, apart = (_held(0.5 * errors, weight=each) for each in (1.0 + 1e-15 * errors, np.abs(errors)))
+    # Of 240 rows of one's own: 0.996 to 1.
+    nearly = 1.0 - 0.004 * (errors > 1)
+    alike, apart = (_held(0.5 * errors, weight=each) for each in (nearly, np.abs(errors)))
     assert noise_rows.trusts_alike(alike) and not noise_rows.trusts_alike(apart)
     found = noise_rows.bought(alike, _held(errors), True, names)
     assert "HGBM, which trusts all rows alike, 0.4" in found and found.endswith(": 50.0% less error.")

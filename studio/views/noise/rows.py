@@ -14,6 +14,7 @@ from hetcore.data import HetData, plain
 from studio import scenarios
 from studio.messages import number
 from studio.views.common.paired import paired
+from studio.views.noise.settings import TIMES
 
 __all__ = [
     "beyond", "bought", "by_code", "caught", "distrusted", "guessed_time", "hits", "with_residuals",
@@ -22,8 +23,8 @@ __all__ = [
 
 BINS = np.linspace(0.0, 1.0, 11)
 TELLING = 0.4
-TIMES = ("time", "timestamp", "year", "quarter", "month", "week", "date", "day", "hour", "minute", "second", "epoch")
-TIMES += ("step", "mode2")
+ALIKE = 0.01
+"""Share of the largest weight up to which the weights of all rows are said to be the same."""
 
 
 def corrupted(
@@ -108,8 +109,8 @@ def trusts_alike(predictions: pl.DataFrame) -> bool:
     """Tell whether all rows that were trained on have the same weight or deviation, so that none is distrusted."""
     column = next((name for name in ("weight", "std") if name in predictions.columns), None)
     weights = predictions[column].drop_nulls() if column else pl.Series([], dtype=pl.Float64)
-    # As good as the same: sums over rows leave last digits.
-    return len(weights) > 0 and weights.max() - weights.min() <= 1e-9 * weights.max()
+    # Weights of 0.996 to 1 rank the rows, and distrust none.
+    return len(weights) > 0 and weights.max() - weights.min() <= ALIKE * weights.max()
 
 
 def beyond(figure: Mapping[str, Any], x: Any, y: Any) -> str:
@@ -298,7 +299,7 @@ def time_order(codes: Sequence[str]) -> dict[str, float]:
 
 def guessed_time(columns: Sequence[str], rows: pl.DataFrame) -> str:
     """Return which column of codes is time: by its name, else the one with the most codes."""
-    named = [column for column in columns if column.lower() in TIMES]
+    named = [column for column in columns if column.lower() in (*TIMES, "step", "mode2")]
     return named[0] if named else max(columns, key=lambda column: rows[f"code:{column}"].n_unique())
 
 

@@ -37,6 +37,7 @@ LEAST_ROWS = 20
 SPARE_COLUMNS = 2  # beside the codes of a record, such as when it was made; a table of more is one of features
 USERS = ("user", "users", "userid", "user_id", "person", "customer", "reviewer")
 ITEMS = ("item", "items", "itemid", "item_id", "movie", "movieid", "film", "product")
+TIMES = ("time", "timestamp", "year", "quarter", "month", "week", "date", "day", "hour", "minute", "second", "epoch")
 
 
 class Mode(NamedTuple):
@@ -195,7 +196,16 @@ def suited(data: HetData) -> str:
             # Whole numbers may be ages as well as codes, so that they need the name of one.
             if all(kinds[c] != "real" or c.lower() in USERS + ITEMS or looks_like_id(c) for c in found[1]):
                 return mode
+        if mode == "Matrix" and found and _are_rated(data.sources[found[0]].columns, found[1]):
+            return mode
     return "Table"
+
+
+def _are_rated(columns: Sequence[str], codes: Sequence[str]) -> bool:
+    """Whether a table names a user and an item, and beside them at most when one rated the other."""
+    rated = {column.lower() for column in columns} - {*TIMES}
+    named = all(rated & {*names} for names in (USERS, ITEMS))
+    return named and len(rated) == 2 and rated <= {code.lower() for code in codes}
 
 
 def records(data: HetData, count: int) -> tuple[str, list[str]] | None:

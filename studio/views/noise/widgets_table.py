@@ -24,7 +24,7 @@ from studio.views.noise.widgets_curve import measured
 __all__ = ["tabs"]
 
 MOST_ROWS = 300
-ALIKE = "All rows counted the same in training: none is distrusted."
+ALIKE = "All rows counted the same in training, to one per cent: none is distrusted."
 
 
 def tabs(
