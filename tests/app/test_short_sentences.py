@@ -37,6 +37,7 @@ EARLY, WHOLE = Status("run", "finished", rounds=39, total=40), Status("run", "fi
         ({"HGBM": EARLY, "GBM": WHOLE}, "Training finished; HGBM ended early: no lower loss."),
         ({"GBC": Status("run", "stopped", rounds=9, total=40)}, "Training stopped."),
         ({"HGBM": CUT, "GBM": CUT}, "Training stopped. Stopped in a round, so no model was kept."),
+        ({"HGBM": WHOLE, "GBM": CUT}, "Training stopped. GBM: Stopped in a round, so no model was kept."),
     ],
 )
 def test_a_training_that_ended_early_says_why(statuses, words):

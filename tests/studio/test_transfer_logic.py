@@ -380,6 +380,8 @@ def test_a_figure_without_a_line_says_why_it_is_empty():
     lines = {"MultiSource": ([1, 2], [0, 1])}
     figures_of = [figures.side_by_side(each, "ε", order, level=0.5) for each in ({}, lines)]
     assert [widgets.why_empty("epsilon", each, events)[:18] for each in figures_of] == ["No round has an ε ", ""]
+    # Nothing is said of a line that is not there.
+    assert not widgets._epsilon_note({}) and widgets._epsilon_note({"MultiSource": ([1], np.array([0.2]))})
 
 
 def test_a_blend_names_the_rows_of_each_part():

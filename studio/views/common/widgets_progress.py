@@ -122,14 +122,21 @@ def say(statuses: Mapping[str, Any], events: Mapping[str, Sequence[Any]]) -> Any
             wording = status.message or "Training failed: try other settings."
             st.error(escape(f"{label}: {wording}" if several else wording))
     if not any(status.active for status in statuses.values()):
-        messages = [status.message for status in statuses.values() if status.message and status.state != "failed"]
         states = {status.state for status in statuses.values()} - {"failed"}
         if states:
             wording = WORDS["stopped" if "stopped" in states else "finished"] + _early(statuses, events)
-            # Once, of however many it is true.
-            st.caption(escape(" ".join([f"{wording}.", *dict.fromkeys(messages)])))
+            st.caption(escape(" ".join([f"{wording}.", *_told(statuses)])))
         return None
     return say_on(st, statuses)
+
+
+def _told(statuses: Mapping[str, Any]) -> list[str]:
+    """Return what trainings that have not failed say: once what all say, else with whose it is."""
+    said: dict[str, list[str]] = {}
+    for label, status in statuses.items():
+        if status.message and status.state != "failed":
+            said.setdefault(status.message, []).append(label)
+    return [text if len(of) == len(statuses) else f"{', '.join(of)}: {text}" for text, of in said.items()]
 
 
 def say_on(place: Any, statuses: Mapping[str, Any]) -> Any:

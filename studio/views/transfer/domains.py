@@ -23,7 +23,7 @@ ALL, NONE = "all classes", "none"
 SIZES = (1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 100)
 """Examples of each class at which accuracy is measured, as far as the target has them."""
 TAKES_NUMBERS = (
-    "This page tells classes apart, and these labels are numbers: Consensus predicts them, TransferRegressor in Python."
+    "This page tells classes apart; these labels are numbers: use Consensus, or TransferRegressor in Python."
 )
 ENOUGH = 20
 """Rows of a class in each domain that make a good example."""

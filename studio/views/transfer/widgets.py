@@ -112,8 +112,8 @@ def curves(events: Events, data: HetData, target: str, before: Events) -> dict[s
                 st.caption(text)
             else:
                 live_chart(found[name], f"live_{name}", n_points)
-        if name == "epsilon":
-            st.caption(_epsilon_note(by_training(events, _detail(name))))
+        if name == "epsilon" and (note := _epsilon_note(by_training(events, _detail(name)))):
+            st.caption(note)
 
     names = {"ε · error of each round": "epsilon", "α · its vote": "alpha", "Loss": "loss"}
     tabs({text: lambda name=name: about(name) for text, name in names.items()}, "about", alone=False)
@@ -126,7 +126,9 @@ def why_empty(name: str, figure: Mapping[str, Any], events: Events) -> str:
 
 
 def _epsilon_note(lines: Mapping[str, Any]) -> str:
-    if lines and all(values.max() < 1e-9 for _, values in lines.values()):
+    if not lines:
+        return ""
+    if all(values.max() < 1e-9 for _, values in lines.values()):
         return (
             "ε is 0: one learner tells these few examples apart in the first round, so boosting has no more to correct."
         )
