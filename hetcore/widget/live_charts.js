@@ -29,7 +29,9 @@ class Chart extends RoundChart {
       const y = rows.map((row) => row[`${this.group}:${name}`]);
       return { name: ours ? name.replaceAll("_", " ") : name, x, y, told: true, ending: true, ...this.look(place) };
     });
-    const y = shares ? { low: 0, high: 1, shares } : ends(lines.flatMap((line) => line.y), 0);
+    const values = lines.flatMap((line) => line.y);
+    const range = values.some((value) => value) ? ends(values, 0) : { low: 0, high: 1 };  // an error is not below 0
+    const y = shares ? { low: 0, high: 1, shares } : range;
     const across = { low: 1, high: Math.max(rows.length, 2), whole: true };
     const axes = { x: across, y };
     this.lines.whole({ width, height: HEIGHT, em: EM, axes, lines, bands: [], levels: [], byRound: true });
