@@ -80,8 +80,8 @@ def test_models_side_by_side_then_a_source_fails():
     page.run().segmented_control(key="rows shown of 3").set_value("any").run()
     chosen = page.selectbox(key="two_instance").options[7]
     page.selectbox(key="two_instance").set_value(chosen).run()
-    said = next(table.value for table in page.dataframe if "of the true class" in table.value)
-    assert said["probability"].between(1.0, 100.0).all()  # per cent, all with one digit
+    rows = next(table.value for table in page.dataframe if "of the true class" in table.value)
+    assert rows["probability"].between(1.0, 100.0).all()  # per cent, all with one digit
     page.segmented_control(key="against").set_value("seconds").run()
     page.segmented_control(key="on held_out").set_value("train").run()
     other = opened_again(page, "6_Two_learners.py")

@@ -83,16 +83,20 @@ def test_a_histogram_tells_shares_of_each_group_over_the_same_bins():
     assert np.allclose(a["y"], [2 / 3, 1 / 3]) and np.allclose(b["y"], [0, 1]) and np.allclose(a["x"], b["x"])
 
 
+def imputed(time):
+    return figures.imputation(time, ([], []), ([], []), prediction=time, spread=time, titles=TITLES)
+
+
 def test_years_have_no_comma_and_no_halves():
     def axis(time):
-        return figures.imputation(time, ([], []), ([], []), time, time, TITLES)["layout"]["xaxis"]
+        return imputed(time)["layout"]["xaxis"]
 
     assert axis([2020, 2021, 2023])["dtick"] == 1 and axis([2020])["tickformat"] == ".10~g"
     assert "dtick" not in axis([0.0, 0.5]) and "dtick" not in axis([1900, 2020])
 
 
 def test_a_single_reading_is_drawn_as_a_dot_with_its_band():
-    one, more = (figures.imputation(t, ([], []), ([], []), t, t, TITLES)["data"] for t in ([2.0], [2.0, 3.0]))
+    one, more = (imputed(time)["data"] for time in ([2.0], [2.0, 3.0]))
     one, more = (next(each for each in traces if each.get("name") == "filled in") for traces in (one, more))
     assert one["mode"] == "markers" and one["error_y"]["array"] == [1.645 * 2.0]
     assert more["mode"] == "lines" and "error_y" not in more

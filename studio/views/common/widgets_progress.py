@@ -125,18 +125,18 @@ def say(statuses: Mapping[str, Any], events: Mapping[str, Sequence[Any]]) -> Any
         states = {status.state for status in statuses.values()} - {"failed"}
         if states:
             wording = WORDS["stopped" if "stopped" in states else "finished"] + _early(statuses, events)
-            st.caption(escape(" ".join([f"{wording}.", *_told(statuses)])))
+            st.caption(escape(" ".join([f"{wording}.", *_messages(statuses)])))
         return None
     return say_on(st, statuses)
 
 
-def _told(statuses: Mapping[str, Any]) -> list[str]:
+def _messages(statuses: Mapping[str, Any]) -> list[str]:
     """Return what trainings that have not failed say: once what all say, else with whose it is."""
-    said: dict[str, list[str]] = {}
+    labels: dict[str, list[str]] = {}
     for label, status in statuses.items():
         if status.message and status.state != "failed":
-            said.setdefault(status.message, []).append(label)
-    return [text if len(of) == len(statuses) else f"{', '.join(of)}: {text}" for text, of in said.items()]
+            labels.setdefault(status.message, []).append(label)
+    return [text if len(of) == len(statuses) else f"{', '.join(of)}: {text}" for text, of in labels.items()]
 
 
 def say_on(place: Any, statuses: Mapping[str, Any]) -> Any:

@@ -113,8 +113,8 @@ def _one(images: Source | None, chosen: str, row: Mapping[str, Any], frames: Map
     for label, frame in frames.items():
         own = frame.row(by_predicate=pl.col("id") == chosen, named=True)
         found = {"model": label, "says": own["prediction"], "right": own["prediction"] == truth}
-        said = {"probability": own.get(f"p:{own['prediction']}"), "of the true class": own.get(f"p:{truth}")}
-        found |= {name: None if share is None else 100.0 * share for name, share in said.items()}
+        shares = {"probability": own.get(f"p:{own['prediction']}"), "of the true class": own.get(f"p:{truth}")}
+        found |= {name: None if share is None else 100.0 * share for name, share in shares.items()}
         predictions.append(found)
     left, right = st.columns([1, 3])
     with left:
@@ -123,10 +123,10 @@ def _one(images: Source | None, chosen: str, row: Mapping[str, Any], frames: Map
             st.image(picture(images, int(at[0])), width=2 * SIDE)
         st.markdown(f"True class: **{escape(truth)}**")
     with right:
-        shares = {
+        per_cent = {
             each: st.column_config.NumberColumn(format="%.1f%%") for each in ("probability", "of the true class")
         }
-        show_table(predictions, width="stretch", column_config=shares)
+        show_table(predictions, width="stretch", column_config=per_cent)
 
 
 # A source that fails --------------------------------------------------------------------------------------------------
