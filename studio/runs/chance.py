@@ -29,6 +29,7 @@ __all__ = [
 TASK = "studio.runs.chance:over_seeds"
 SEEDS = 10
 CONFIDENCE = 0.95
+MOST_DIGITS = 3
 # Held-out labels first, for no part of a training saw them; those trained on flatter.
 SCORED = ("held_out", "left_out", "train")
 """Rows that a training is judged by, the first that there are."""
@@ -78,15 +79,27 @@ def difference(pairs: Sequence[tuple[float, float]]) -> Difference | None:
 
 def sentence(found: Difference, metric: str, whole: bool = True) -> str:
     """Say a difference: "error −0.8 points (−1.2 to −0.4) …"; of a whole comparison, whether it is within chance."""
-    scale, unit = (100.0, " points") if metric == "error" else (1.0, "")
-    # A true minus sign, for a hyphen before a number reads like a dash.
-    mean, low, high = (f"{scale * value:+.3g}".replace("-", "−") for value in found[:3])
+    unit = " points" if metric == "error" else ""
+    mean, low, high = _signed(found[:3], metric)
     numbers = f"{metric} {mean}{unit} ({low} to {high}) over {found.n}"
     # Looked at after every seed, an interval leaves out no difference sooner or later by chance alone.
     if not whole:
         return f"{numbers} of {SEEDS} seeds, too few to tell"
     word = "within chance" if found.within_chance else "beyond chance: " + ("lower" if found.mean < 0 else "higher")
     return f"{numbers} seeds: {word}"
+
+
+def _signed(values: Sequence[float], metric: str) -> list[str]:
+    """Return numbers with their signs: points with one digit, or as many more as keep an end of the interval from 0."""
+    if metric == "error":
+        points, digits = [100.0 * value for value in values], 1
+        while digits < MOST_DIGITS and any(end and not round(end, digits) for end in points[1:]):
+            digits += 1
+        texts = [f"{round(point, digits) + 0.0:+.{digits}f}" for point in points]
+    else:
+        texts = [f"{value:+.3g}" for value in values]
+    # A true minus sign, for a hyphen before a number reads like a dash.
+    return [text.replace("-", "−") for text in texts]
 
 
 def with_seed(setting: Setting, seed: int) -> dict[str, Any]:

@@ -50,6 +50,13 @@ def test_the_sentence_says_the_interval_and_the_word(pairs, word):
     assert "points" not in chance.sentence(chance.difference(pairs), "RMSE")
 
 
+def test_points_have_one_digit_unless_an_end_of_the_interval_would_be_called_0():
+    within, beyond = (chance.Difference(*each, n=10) for each in ((-0.00455, -0.023, 0.0139), (0.02, 0.0004, 0.0396)))
+    assert chance.sentence(within, "error").startswith("error −0.5 points (−2.3 to +1.4) over 10")
+    assert chance.sentence(beyond, "error").startswith("error +2.00 points (+0.04 to +3.96) over 10")
+    assert chance.sentence(chance.Difference(0.0, 0.0, 0.0, 10), "error").startswith("error +0.0 points (+0.0 to +0.0)")
+
+
 def test_a_seed_is_that_of_every_draw_of_both_settings():
     noise = {"op": "noise", "name": "good", "sd": 1.0, "seed": 3}
     result = chance.with_seed({**SETTING, "operations": [noise, HALF, {"op": "drop_source", "name": "noise"}]}, 5)
