@@ -128,7 +128,7 @@ def _figure(found: chance.Difference, outcome: dict[str, Any]) -> dict[str, Any]
     each = scale * np.diff(np.asarray(outcome["pairs"], float), axis=1).ravel()
     colour = basic.COLOURS[0]
     dots = {"type": "scatter", "mode": "markers", "name": "a seed", "x": each, "y": np.zeros(len(each)),
-            "marker": {"color": colour, "size": 9, "opacity": 0.5}}  # fmt: skip
+            "marker": {"color": colour, "size": 9, "symbol": "circle-open", "line": {"width": 2}}}  # fmt: skip
     bar = {"type": "data", "symmetric": False, "array": [scale * (found.high - found.mean)],
            "arrayminus": [scale * (found.mean - found.low)]}  # fmt: skip
     mean = {"type": "scatter", "mode": "markers", "name": "mean and interval", "x": [scale * found.mean], "y": [1.0],

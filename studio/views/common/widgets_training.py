@@ -264,7 +264,7 @@ class LiveTrainings:
     def _buttons(self, seconds: float | None, disabled: bool) -> Any:
         """Draw what starts trainings, `seconds` long where settings have changed; return the lesson chosen."""
         # Nothing known of how long it takes is no reason to say "0.1 s".
-        about = f" (about {max(seconds, 0.1):.1f} s)" if seconds else ""
+        about = f" (about {max(seconds, 0.1):.{int(seconds < 10)}f} s)" if seconds else ""
         text = "Train" if seconds is None else f"Train with these settings{about}"
         with st.container(horizontal=True, vertical_alignment="center"):
             st.button(text, key="train", type="primary", disabled=disabled)
