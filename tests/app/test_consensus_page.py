@@ -2,6 +2,7 @@
 
 from pathlib import Path
 from types import SimpleNamespace
+from unittest.mock import Mock
 
 import polars as pl
 import pytest
@@ -138,7 +139,24 @@ def test_what_home_asks_for_while_it_goes_on_is_not_done_once_more_at_its_end(mo
     for name, value in (("_kept", kept), ("busy", True)):
         monkeypatch.setattr(widgets_training.LiveTrainings, name, value)
     live = object.__new__(widgets_training.LiveTrainings)
+    live.page = "Consensus"
     assert live._start_asked(kept.settings, [], able=True) == "" and not asked
+
+
+def test_a_press_whose_script_ends_before_anything_starts_is_not_lost(monkeypatch):
+    asked, ends = {}, Mock(side_effect=[KeyboardInterrupt, "", ""])  # as a control that moves at once ends it
+    monkeypatch.setattr(widgets_training.st, "session_state", asked)
+    for name, value in (("_kept", None), ("busy", False), ("stop", Mock()), ("_start", ends)):
+        monkeypatch.setattr(widgets_training.LiveTrainings, name, value)
+    live, other = (object.__new__(widgets_training.LiveTrainings) for _ in range(2))
+    live.page, other.page = "Consensus", "Noise"
+    live._ask()
+    with pytest.raises(KeyboardInterrupt):
+        live._start_asked({}, [], able=True)
+    live._start_asked({}, [], able=True)
+    assert ends.call_count == 2 and not asked
+    live._ask()
+    assert other._start_asked({}, [], able=True) == "" and ends.call_count == 2 and not asked
 
 
 def test_without_a_source_there_is_a_sentence_and_no_button(page):

@@ -267,29 +267,35 @@ class LiveTrainings:
         about = f" (about {max(seconds, 0.1):.{int(seconds < 10)}f} s)" if seconds else ""
         text = "Train" if seconds is None else f"Train with these settings{about}"
         with st.container(horizontal=True, vertical_alignment="center"):
-            st.button(text, key="train", type="primary", disabled=disabled)
+            st.button(text, key="train", type="primary", disabled=disabled, on_click=self._ask)
             words = "Start paused; play or go round by round."
             st.button("Step by step", key="stepwise", disabled=disabled, help=words)
             st.toggle("Pause updates", key="hold", help="The charts stand still; training goes on.")
             share()
             return widgets_lessons.choice(self.page)
 
+    def _ask(self) -> None:
+        """Remember a press: a control that moves at once ends the script that was told of it, before it starts."""
+        st.session_state["train_now"] = self.page
+
     def _start_asked(self, settings: dict[str, Setting], pressed: Sequence[str], able: bool) -> str:
         """Start what was asked for, or is quick after a change; return a sentence of why it can't be started."""
         kept, busy = self._kept, self.busy and self._kept.own
         changed = kept is not None and kept.settings != settings
         standing = self._standing(settings) if changed else {}
-        # Taken in any case: what goes on already would begin again, unasked, once it has ended.
-        elsewhere = st.session_state.pop("train_now", False)
+        elsewhere = st.session_state.get("train_now", False) in (True, self.page)
         asked = (changed or not busy) and (pressed or elsewhere)
         quick = changed and kept.own and 0 < self._estimate(settings, standing) < INSTANT
-        if not able or not (asked or quick):
-            return ""
-        self.stop()
-        # Who goes step by step sees all of them from their first round.
-        stepped = "stepwise" in pressed
-        error = self._start(settings, paused=stepped, standing={} if stepped else standing)
-        if quick and not (error or pressed):
+        error, starts = "", able and (asked or quick)
+        if starts:
+            self.stop()
+            # Who goes step by step sees all of them from their first round.
+            stepped = "stepwise" in pressed
+            error = self._start(settings, paused=stepped, standing={} if stepped else standing)
+        # Taken in any case: what goes on already would begin again, unasked, once it has ended. Not before it has
+        # started: the script may end here, as controls move.
+        st.session_state.pop("train_now", None)
+        if starts and quick and not (error or pressed):
             self._await_end()
         return error
 
