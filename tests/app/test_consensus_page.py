@@ -150,11 +150,11 @@ def test_a_press_whose_script_ends_before_anything_starts_is_not_lost(monkeypatc
         monkeypatch.setattr(widgets_training.LiveTrainings, name, value)
     live, other = (object.__new__(widgets_training.LiveTrainings) for _ in range(2))
     live.page, other.page = "Consensus", "Noise"
-    live._ask()
+    live._ask(stepwise=True)
     with pytest.raises(KeyboardInterrupt):
         live._start_asked({}, [], able=True)
     live._start_asked({}, [], able=True)
-    assert ends.call_count == 2 and not asked
+    assert ends.call_count == 2 and ends.call_args.kwargs["paused"] and not asked
     live._ask()
     assert other._start_asked({}, [], able=True) == "" and ends.call_count == 2 and not asked
 

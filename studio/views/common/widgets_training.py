@@ -269,14 +269,14 @@ class LiveTrainings:
         with st.container(horizontal=True, vertical_alignment="center"):
             st.button(text, key="train", type="primary", disabled=disabled, on_click=self._ask)
             words = "Start paused; play or go round by round."
-            st.button("Step by step", key="stepwise", disabled=disabled, help=words)
+            st.button("Step by step", key="stepwise", disabled=disabled, help=words, on_click=self._ask, args=(True,))
             st.toggle("Pause updates", key="hold", help="The charts stand still; training goes on.")
             share()
             return widgets_lessons.choice(self.page)
 
-    def _ask(self) -> None:
+    def _ask(self, stepwise: bool = False) -> None:
         """Remember a press: a control that moves at once ends the script that was told of it, before it starts."""
-        st.session_state["train_now"] = self.page
+        st.session_state["train_now"], st.session_state["train_stepwise"] = self.page, stepwise
 
     def _start_asked(self, settings: dict[str, Setting], pressed: Sequence[str], able: bool) -> str:
         """Start what was asked for, or is quick after a change; return a sentence of why it can't be started."""
@@ -290,11 +290,12 @@ class LiveTrainings:
         if starts:
             self.stop()
             # Who goes step by step sees all of them from their first round.
-            stepped = "stepwise" in pressed
+            stepped = "stepwise" in pressed or st.session_state.get("train_stepwise", False)
             error = self._start(settings, paused=stepped, standing={} if stepped else standing)
         # Taken in any case: what goes on already would begin again, unasked, once it has ended. Not before it has
         # started: the script may end here, as controls move.
-        st.session_state.pop("train_now", None)
+        for asked_for in ("train_now", "train_stepwise"):
+            st.session_state.pop(asked_for, None)
         if starts and quick and not (error or pressed):
             self._await_end()
         return error
