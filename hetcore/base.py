@@ -31,9 +31,9 @@ from hetcore.checks import check_aligned, check_arrays, warn_of_other_classes
 from hetcore.data import HetData
 from hetcore.data.columns import check_index
 from hetcore.data.fingerprint import outline
+from hetcore.data.markup import bar, line, plain, table
 from hetcore.data.ranges import Ranges, are_ranges, known_ranges, messages, shifted_columns
 from hetcore.data.text import listed, quoted
-from hetcore.display import estimator_html
 from hetcore.errors import DataError, MissingColumnsWarning, ModelFileError, UnfamiliarValuesWarning
 from hetcore.events import Callback, RoundEnd, as_callbacks
 from hetcore.parameters import Declared, Domain
@@ -175,7 +175,7 @@ class Estimator(Declared, BaseEstimator):
 
     def _html_repr(self) -> str:
         """What scikit-learn shows in a notebook."""
-        return estimator_html(self)
+        return _estimator_html(self)
 
     def _problem(self, *given: Any, **more: Any) -> Any:
         """Check and encode what `fit` was given."""
@@ -446,3 +446,41 @@ def event_row(event: RoundEnd) -> dict[str, float]:
     row |= {f"{group}:{name}": float(value) for group, values in groups.items() for name, value in values.items()}
     # only methods of several tables have it
     return row | ({"disagreement": float(event.detail["disagreement"])} if "disagreement" in event.detail else {})
+
+
+def _estimator_html(model: Any) -> str:
+    """Return an estimator as HTML: what differs from the defaults and, once fitted, rounds, loss and weights."""
+    defaults = {name: each.default for name, each in model._parameters.items()}
+    given = {name: getattr(model, name, None) for name in defaults}
+    changed = [
+        [plain(name), plain(repr(value), 80)] for name, value in given.items() if _differs(value, defaults[name])
+    ]
+    parts = [f"<p><strong>{plain(type(model).__name__)}</strong>, {plain(_fitted_words(model))}</p>"]
+    parts += [table(["parameter", "value"], changed)] if changed else []
+    return "<div>" + "".join([*parts, *_learned(model)]) + "</div>"
+
+
+def _differs(value: Any, default: Any) -> bool:
+    # by type and text: the values may be arrays or estimators, whose == is no truth value
+    return type(value) is not type(default) or repr(value) != repr(default)
+
+
+def _fitted_words(model: Any) -> str:
+    rounds = getattr(model, "n_iterations_", None)
+    return "not fitted" if rounds is None else f"fitted in {rounds:,} rounds"
+
+
+def _learned(model: Any) -> list[str]:
+    parts = []
+    history = getattr(model, "history_", None)
+    if history is not None and "loss:train" in history.columns:
+        losses = history["loss:train"].to_numpy()
+        if len(losses) > 1 and np.isfinite(losses).all():
+            words = f"training loss from {losses[0]:.3g} to {losses[-1]:.3g}"
+            parts.append(f"<p>{plain(words)}</p>{line(losses.tolist(), words)}")
+    for noun in ("source", "graph"):
+        # a method may lack them, or have none before a fit
+        weights = getattr(model, f"{noun}_weights_", None) or {}
+        rows = [[plain(name, 60), bar(weight, f"{weight:.3f}")] for name, weight in weights.items()]
+        parts += [table([noun, "weight"], rows)] if rows else []
+    return parts

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -20,7 +20,7 @@ from hetcore.numerics import softmax
 from hetcore.parameters import Interval
 from hetcore.schema import TEXTS, Stored, array, value
 
-__all__ = ["Problem", "Scale", "class_counts"]
+__all__ = ["KnownLabels", "Problem", "Scale", "class_counts"]
 
 
 @dataclass(frozen=True)
@@ -150,6 +150,31 @@ class Problem:
         return cls(
             data=data, scale=scale, target=scale.codes(data.y, labelled), labelled=labelled, scored=scored, truth=truth
         )
+
+
+class KnownLabels(NamedTuple):
+    """The labels of a fit by instance.
+
+    Attributes
+    ----------
+    codes : (n, k) float64
+        0 where not known.
+    fold : (n,) int64
+        Fold of a labelled instance, -1 for the others.
+    """
+
+    codes: NDArray[np.float64]
+    fold: NDArray[np.int64]
+
+    @property
+    def known(self) -> NDArray[np.bool_]:
+        """Which instances have a label, (n,)."""
+        return self.fold >= 0
+
+    @property
+    def of_classes(self) -> bool:
+        """Whether they are shares of classes: 0 or 1."""
+        return bool(((self.codes == 0) | (self.codes == 1)).all())
 
 
 def _scored(evaluated: HetData, labelled: NDArray[np.bool_], classes: NDArray) -> NDArray[np.bool_]:

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from copy import deepcopy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -215,7 +215,9 @@ class BaseModel:
         """Return the lines of every view, none if they come no closer to labels left out than the prior."""
         if given.values is None:
             return []
-        values, prior = given.values[:, : columns.size], scale.prior
+        # not copied where they are the first ones
+        first = columns.size == 0 or columns[-1] == columns.size - 1
+        values, prior = given.values[:, : columns.size] if first else given.values[:, columns], scale.prior
         curvature = scale.loss.hessian(prior[None], scale.fitted(prior[None]))[0]
         # each class counts alike, whatever its share
         root = np.sqrt(np.maximum(curvature, FLATTEST))
@@ -225,6 +227,8 @@ class BaseModel:
             return []
         added = predicted_by_each(lines, values) / root
         stretch = self._stretch(added, target, scale) if scale.is_classifier else 1.0
+        if not first:
+            lines = [replace(each, columns=columns[each.columns].astype(np.int64)) for each in lines]
         return [_Member(list(prior + stretch * added), lines=[each.times(stretch / root) for each in lines], name=name)]
 
     def _stretch(self, added: NDArray[np.float64], target: NDArray, scale: Scale) -> float:

@@ -26,6 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hetcore.binning import BinMapper
+from hetcore.category_labels import CategoryLabels
 from hetcore.collective.base_model import BaseModel, Columns, Mix
 from hetcore.collective.events import alike
 from hetcore.collective.inference import Inference, net_of, unlinked
@@ -39,10 +40,10 @@ from hetcore.kernels.collective_columns import Aggregation
 from hetcore.kernels.collective_sweeps import Stages
 from hetcore.kernels.layout import MISSING_BIN
 from hetcore.kernels.threads import n_threads
-from hetcore.targets import Problem, Scale
+from hetcore.targets import KnownLabels, Problem, Scale
 from hetcore.trees import TreeParams
 
-__all__ = ["SEVERAL", "CrossFitted", "bins_of"]
+__all__ = ["SEVERAL", "CrossFitted", "bins_of", "codes_of"]
 
 LEAVES, FEWEST, MOST = 25, 2, 10  # rows of a leaf: a 25th of the labels, from 2 to 10 (chosen where few are known)
 LEAVES_OF_CLASS = 4  # or, where that is less, so many a class: a leaf as large as a class can't be of one
@@ -55,6 +56,11 @@ HIDDEN_SWEEPS = 2  # in the views in which labels are hidden; more change the st
 def bins_of(scale: Scale) -> int:
     """Return the most bins of a column."""
     return BINS if scale.n_outputs > SEVERAL else MISSING_BIN
+
+
+def codes_of(problem: Problem) -> NDArray[np.float64]:
+    """Return what is averaged by category (n, k): of two classes one tells the other."""
+    return problem.target[:, 1:] if problem.target.shape[1] == 2 else problem.target
 
 
 class CrossFitted:
@@ -113,10 +119,14 @@ class CrossFitted:
         targets = np.zeros_like(self.problem.target)
         targets[self.labelled] = self._centred(self.target)
         values, hidden, hops = [], [], Hops(self.net, self.problem.data.n)
+        folds = np.full(self.problem.data.n, -1)
+        folds[self.labelled] = self.fold
+        self.columns.by_category = CategoryLabels.of(self.problem.data, KnownLabels(codes_of(self.problem), folds))
         for k in range(len(self.views)):
             known = self.problem.labelled.copy()
             known[self.labelled[self.fold == k]] = False
-            values.append(self.columns.label_columns(hops, targets, known))
+            seen = folds, np.full(folds.size, k) if k else None
+            values.append(self.columns.label_columns(self.problem.data, hops, targets, known, seen))
             # bins of what a row sees whose label is hidden, for that is what new instances see
             hidden.append(values[-1][self.labelled[self.fold == k]])
         self.columns.label_mapper = BinMapper(bins_of(self.problem.scale)).fit(np.concatenate(hidden))

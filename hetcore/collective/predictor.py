@@ -116,12 +116,15 @@ class CollectiveModel(Stored):
         Theirs: see `Inference`.
     alone : Mix, optional
         Own columns' part of F_0, for instances without a neighbour where the fit had hardly one.
+    fold : (m,) int64, optional
+        Of the labelled instances, where there are columns of labels by category.
     """
 
     _stored = {
         "columns": Part(StaticColumns, "w", at=""), "messages": Array("m s"), "scale": Part(Scale, "K"),
         "stack": Part(Stack, "K d=w"), "base": Part(Mix, "d=w"), "graphs": Value(TEXTS), "aggregation": AGGREGATION,
         "how": Part(InferenceParams), "ids": IDS, "alone": Part(Mix, "d=w", optional=True),
+        "fold": Array("m", np.int64, 0, optional=True),
     }  # fmt: skip
 
     scale: Scale
@@ -134,6 +137,7 @@ class CollectiveModel(Stored):
     ids: pl.Series
     messages: NDArray[np.float64]
     alone: Mix | None = None
+    fold: NDArray[np.int64] | None = None
 
     def infer(self, data: HetData, labels: HetData | None, traced: list | None = None) -> NDArray[np.float64]:
         """Return probabilities (n, K), or numbers (n, 1) in the scale's unit, each as if its own label were unknown.
@@ -208,7 +212,11 @@ class CollectiveModel(Stored):
         """
         # messages of stage 0 are the targets
         targets = view.state.messages[:, : self.scale.n_outputs]
-        values, bins = self.columns.table(data, view.net, targets, known)
+        fold = np.full(data.n, -1)
+        if self.fold is not None:
+            place = positions(data.id_series, self.ids)
+            fold[place >= 0] = self.fold[place[place >= 0]]
+        values, bins = self.columns.table(data, view.net, targets, known, fold)
         prior, lone = self.scale.prior + self.base.predict(values, bins), None
         if self.alone is not None:
             rows = np.flatnonzero(unlinked(view.net))
@@ -259,6 +267,11 @@ class CollectiveModel(Stored):
         G, K = len(self.graphs), self.scale.n_outputs
         nodes, rows = self.stack.nodes, (len(self.ids), self.stack.n_stages * K)
         seen = nodes["feature"].max(initial=0) < sizes["w"] + G * (3 * K + 1) + K
+        by_category = self.columns.by_category
+        if (by_category is None) != (self.fold is None):
+            return "The labels by category and the folds of the model file do not belong together"
+        if by_category is not None and not 0 <= self.fold.max(initial=0) < by_category.sums.shape[1]:
+            return "The folds of the model file are not those of its labels by category"
         if seen and self.columns.fits(G, K) and self.messages.shape == rows and self.base.n_outputs == K:
             return ""
         return "The columns, the stages or the messages of the model file are not those of its graphs"

@@ -34,7 +34,7 @@ from numpy.typing import NDArray
 
 from hetcore.consensus.ard_kernel import ArdKernelLearner
 from hetcore.consensus.executor import Executor, LocalExecutor, SourceState
-from hetcore.consensus.neighbor_columns import KnownLabels, dealt_folds, folds_for
+from hetcore.consensus.neighbor_columns import dealt_folds, folds_for
 from hetcore.consensus.outputs import stretch_of
 from hetcore.consensus.recall import key_of
 from hetcore.consensus.smooth_learner import SmoothLearner
@@ -43,7 +43,7 @@ from hetcore.consensus.view_consensus import ViewConsensus, choose_lambda1
 from hetcore.consensus.view_learners import BoostRule, TreeLearner, ViewContent, ViewState
 from hetcore.consensus.views import SMOOTH, TREES, ViewColumns, enough_lack, fitted_views, views_apart
 from hetcore.numerics import standard_error
-from hetcore.targets import Problem
+from hetcore.targets import KnownLabels, Problem
 from hetcore.trees import TreeParams
 
 __all__ = ["ViewBoosting"]

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -27,10 +27,10 @@ from hetcore.data.identity import positions
 from hetcore.data.splits import dealt_in_order
 from hetcore.kernels.csr import nearest_rows, neighbor_sums
 from hetcore.schema import IDS, TEXTS, Stored, array, declared, value
-from hetcore.targets import Problem
+from hetcore.targets import KnownLabels, Problem
 
 __all__ = [
-    "FAINTEST", "KnownLabels", "NearestRows", "averaged", "dealt_folds", "feature_means", "folds_for",
+    "FAINTEST", "NearestRows", "averaged", "dealt_folds", "feature_means", "folds_for",
     "graph_columns", "joint_links", "label_columns", "mean_over_graphs", "second_means", "symmetric",
     "unseen_columns", "unseen_rows", "walk",
 ]  # fmt: skip
@@ -51,31 +51,6 @@ FEWEST_LABELS = 2  # of a class on average
 BLOCK = 512  # rows whose distances are held at once
 STEPS_OF_DISTANCE, FARTHEST = 1e6, 1e12  # distances count in millionths of the mean square length, up to so many
 FAINTEST = 1e-100  # weight of a source or graph whose weight underflows: it speaks where nobody else does
-
-
-class KnownLabels(NamedTuple):
-    """The labels of a fit by instance.
-
-    Attributes
-    ----------
-    codes : (n, k) float64
-        0 where not known.
-    fold : (n,) int64
-        Fold of a labelled instance, -1 for the others.
-    """
-
-    codes: NDArray[np.float64]
-    fold: NDArray[np.int64]
-
-    @property
-    def known(self) -> NDArray[np.bool_]:
-        """Which instances have a label, (n,)."""
-        return self.fold >= 0
-
-    @property
-    def of_classes(self) -> bool:
-        """Whether they are shares of classes: 0 or 1."""
-        return bool(((self.codes == 0) | (self.codes == 1)).all())
 
 
 def folds_for(n_known: int) -> int:

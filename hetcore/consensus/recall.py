@@ -27,10 +27,10 @@ from hetcore.data import HetData
 from hetcore.data.fingerprint import hash_array
 
 if TYPE_CHECKING:  # which know of executors
-    from hetcore.consensus.neighbor_columns import KnownLabels
     from hetcore.consensus.table_views import DataView
     from hetcore.consensus.view_learners import Advanced, ViewLearner
     from hetcore.consensus.views import ViewColumns
+    from hetcore.targets import KnownLabels
 
 __all__ = ["MEMORY", "Memory", "Recalled", "held_beside", "held_views", "hold_views", "key_of", "key_of_tables"]
 

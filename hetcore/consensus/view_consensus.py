@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from hetcore.consensus.executor import Executor
 from hetcore.consensus.link_sums import times
-from hetcore.consensus.neighbor_columns import KnownLabels
 from hetcore.consensus.outputs import Outputs
 from hetcore.consensus.smoothing import LinkBlend, Pairs, graph_weights, share_of_residuals, smoothed
 from hetcore.consensus.view_learners import ViewState
@@ -33,7 +32,7 @@ from hetcore.consensus.view_weights import (
     weights_of,
 )
 from hetcore.consensus.views import ViewColumns
-from hetcore.targets import Problem
+from hetcore.targets import KnownLabels, Problem
 
 __all__ = ["ViewConsensus", "choose_lambda1"]
 

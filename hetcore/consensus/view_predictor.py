@@ -16,7 +16,6 @@ from hetcore.consensus.ard_kernel import ArdPrediction
 from hetcore.consensus.boosting import ViewBoosting
 from hetcore.consensus.kernel_ridge import SmoothPrediction
 from hetcore.consensus.link_sums import times
-from hetcore.consensus.neighbor_columns import KnownLabels
 from hetcore.consensus.outputs import Outputs
 from hetcore.consensus.predictor import in_no_table
 from hetcore.consensus.smoothing import LinkBlend, smoothed
@@ -30,7 +29,7 @@ from hetcore.errors import ModelFileError
 from hetcore.forest import Forest
 from hetcore.parameters import Interval
 from hetcore.schema import IDS, SHARES, Array, Stored, array, block, checked, declared, part, prefixed, value
-from hetcore.targets import Scale
+from hetcore.targets import KnownLabels, Scale
 
 __all__ = ["LabelMemory", "ViewModel", "added"]
 

@@ -32,11 +32,10 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from hetcore.base import check_het_data
+from hetcore.category_labels import CategoryLabels, links_within_categories
 from hetcore.checks import finite
-from hetcore.consensus.category_labels import CategoryLabels, links_within_categories
 from hetcore.consensus.link_sums import JoinedLinks, count_links, degrees, linked_rows, times
 from hetcore.consensus.neighbor_columns import (
-    KnownLabels,
     NearestRows,
     dealt_folds,
     feature_means,
@@ -57,7 +56,7 @@ from hetcore.numerics import narrowed
 from hetcore.parameters import Domain, Flag
 from hetcore.projection import Projection, principal
 from hetcore.schema import TEXTS, Array, Part, Parts, Stored, Value
-from hetcore.targets import Problem
+from hetcore.targets import KnownLabels, Problem
 from hetcore.trees import MANY_LABELS
 
 __all__ = [

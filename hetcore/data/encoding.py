@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -50,12 +50,13 @@ class SourceEncoder:
         Names of the encoded columns, such as "year", "genre=drama", "plot: ship", "array[3]".
     """
 
-    def fit(self, source: Source) -> SourceEncoder:
-        """Learn levels and vocabularies from a source."""
+    def fit(self, source: Source, leave_out: Collection[str] = ()) -> SourceEncoder:
+        """Learn levels and vocabularies from a source, but for some columns."""
         # a number is taken as it is: there is nothing to read
         encoders = [
             (name, kind, ENCODERS[kind].fit(None if kind == "real" else _column(source, name)))
             for name, kind in source.kinds.items()
+            if name not in leave_out
         ]
         return self._set(encoders)
 

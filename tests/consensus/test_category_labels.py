@@ -13,12 +13,12 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import hetcore as hc
 from hetcore import metrics
-from hetcore.consensus.category_labels import LEAST, MOST, CategoryLabels, _shrinkage, links_within_categories
-from hetcore.consensus.neighbor_columns import KnownLabels
+from hetcore.category_labels import LEAST, MOST, CategoryLabels, _shrinkage, links_within_categories
 from hetcore.consensus.view_consensus import ViewConsensus
 from hetcore.data.kinds import MAX_LEVELS
 from hetcore.errors import ModelFileError, UnfamiliarValuesWarning
 from hetcore.model_files import dumps, load
+from hetcore.targets import KnownLabels
 
 
 def made(seed=0, n=900, n_categories=120, task="regression", size=1.5):

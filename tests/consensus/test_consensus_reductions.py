@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 import datasets
 import hetcore as hc
 from datasets.planted.generator import make_heterogeneous
-from hetcore.consensus.neighbor_columns import KnownLabels, dealt_folds
+from hetcore.consensus.neighbor_columns import dealt_folds
 from hetcore.consensus.outputs import Outputs
 from hetcore.consensus.smooth_learner import (
     CONSTANT,
@@ -37,7 +37,7 @@ from hetcore.consensus.view_learners import (
     predict_with,
 )
 from hetcore.consensus.views import ViewColumns
-from hetcore.targets import Problem
+from hetcore.targets import KnownLabels, Problem
 from hetcore.trees import BinMapper, TreeParams, grow
 from tests.consensus.test_consensus import TASKS, model, planted, scores
 

@@ -12,10 +12,11 @@ from numpy.testing import assert_allclose, assert_array_equal
 import hetcore as hc
 from hetcore import metrics
 from hetcore.consensus import neighbor_columns
-from hetcore.consensus.neighbor_columns import NEAREST, KnownLabels, NearestRows
+from hetcore.consensus.neighbor_columns import NEAREST, NearestRows
 from hetcore.consensus.recall import MEMORY
 from hetcore.errors import ModelFileError
 from hetcore.model_files import dumps, load
+from hetcore.targets import KnownLabels
 
 
 @pytest.fixture

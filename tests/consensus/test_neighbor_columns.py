@@ -10,7 +10,6 @@ from scipy import sparse
 
 import hetcore as hc
 from hetcore.consensus.neighbor_columns import (
-    KnownLabels,
     feature_means,
     label_columns,
     second_means,
@@ -18,6 +17,7 @@ from hetcore.consensus.neighbor_columns import (
 )
 from hetcore.consensus.views import ViewColumns
 from hetcore.data.splits import label_split
+from hetcore.targets import KnownLabels
 from tests.consensus.test_consensus import planted
 from tests.consensus.test_views import _labels
 

@@ -10,12 +10,12 @@ import hetcore as hc
 from hetcore.binning import BinMapper
 from hetcore.consensus import recall, smooth_learner, view_learners
 from hetcore.consensus.kernel_ridge import SmoothPrediction
-from hetcore.consensus.neighbor_columns import KnownLabels
 from hetcore.consensus.recall import MEMORY, Memory, Recalled
 from hetcore.consensus.smooth_learner import SmoothLearner
 from hetcore.consensus.table_columns import TableEncoding
 from hetcore.consensus.view_learners import Advanced, TreeLearner
 from hetcore.consensus.views import fitted_views
+from hetcore.targets import KnownLabels
 from tests.consensus.test_consensus import planted
 
 ROUNDS = {"n_iterations": 4, "lambda1": 0.5}

@@ -14,7 +14,6 @@ from datasets.planted.generator import make_heterogeneous
 from hetcore.consensus import neighbor_columns, view_consensus
 from hetcore.consensus.boosting import _depth
 from hetcore.consensus.neighbor_columns import (
-    KnownLabels,
     dealt_folds,
     folds_for,
     label_columns,
@@ -35,7 +34,7 @@ from hetcore.consensus.view_weights import (
     slopes_on_parts,
 )
 from hetcore.consensus.views import TREES, ViewColumns, views
-from hetcore.targets import Problem
+from hetcore.targets import KnownLabels, Problem
 from tests.consensus.test_consensus import TASKS, model, planted, scores
 
 

@@ -16,13 +16,13 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from hetcore.consensus.neighbor_columns import KnownLabels
 from hetcore.data import HetData, Source
 from hetcore.data.identity import positions
 from hetcore.data.kinds import MAX_LEVELS, as_text, frequent_values
 from hetcore.schema import TEXTS, Stored, array, value
+from hetcore.targets import KnownLabels
 
-__all__ = ["CategoryLabels", "links_within_categories"]
+__all__ = ["CategoryLabels", "links_within_categories", "many_valued"]
 
 LEAST, MOST = 0.5, 100.0  # labels' worth of the mean of all, to which a category's is shrunk
 MOST_COLUMNS, MOST_VALUES = 60, 10_000  # of all mean labels, of the columns of most categories; of one the commonest
@@ -58,16 +58,9 @@ class CategoryLabels(Stored):
     @classmethod
     def of(cls, data: HetData, labels: KnownLabels) -> CategoryLabels | None:
         """Return the labels by category of the columns that have more categories than the encoder tells apart."""
-        found = [
-            (source.column(name), table, name)
-            for table, source in data.sources.items()
-            for name in (_nominal(source) if source.n_rows else ())
-        ]
-        found = [(frequent_values(column).head(MOST_VALUES), *where) for column, *where in found]
-        found = sorted((each for each in found if len(each[0]) > MAX_LEVELS), key=lambda each: -len(each[0]))
+        found = many_valued(data, labels.codes.shape[1])
         if not found or not labels.known.any():
             return None
-        found = found[: max(1, MOST_COLUMNS // labels.codes.shape[1])]
         ends = np.cumsum([len(each[0]) for each in found])
         texts = [text for each in found for text in each[0].to_list()]
         width = int(labels.fold.max()) + 1, labels.codes.shape[1] + 1
@@ -139,6 +132,20 @@ class CategoryLabels(Stored):
         whole = self.ends.size and (np.diff(self.ends, prepend=0) > 0).all() and self.ends[-1] == len(self.values)
         good = whole and len(self.tables) == len(self.columns) == self.ends.size and len(self.sums) == len(self.values)
         return "" if good else "The labels by category of the model file do not fit together: save the model again"
+
+
+def many_valued(data: HetData, n_codes: int) -> list[tuple[pl.Series, str, str]]:
+    """Return the categories, the table and the name of columns of more of them than encoders tell apart.
+
+    Those of most first; of more codes a label fewer columns.
+    """
+    found = [
+        (frequent_values(source.column(name)).head(MOST_VALUES), table, name)
+        for table, source in data.sources.items()
+        for name in (_nominal(source) if source.n_rows else ())
+    ]
+    found = sorted((each for each in found if len(each[0]) > MAX_LEVELS), key=lambda each: -len(each[0]))
+    return found[: max(1, MOST_COLUMNS // n_codes)]
 
 
 def links_within_categories(data: HetData) -> bool:
