@@ -197,7 +197,7 @@ def eta_control(n_target: int, n_source: int, path: Path | None) -> str | float:
         follow(auto if value is None else value)
     text = "0: the target has no say, all domains count alike. 10 and more: little but the target counts."
     key = held("eta", 1.0, Limits(choices=ETAS), label="η by hand")
-    by_hand = st.select_slider("η", ETAS, key=key, help=text, on_change=take_over)
+    by_hand = st.select_slider("η", ETAS, key=key, help=text, on_change=take_over, format_func="{:g}".format)
     value = by_hand if rule == "by hand" else value
     if path is not None:
         marks = {"auto": path.eta}
