@@ -139,6 +139,7 @@ class State:
     solutions: list[NDArray] = field(default_factory=list)
     left_out: list[NDArray] = field(default_factory=list)
     errors: list[float] = field(default_factory=list)
+    errors_by_row: list[NDArray] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.candidates = candidates(self.problem.names)
@@ -172,15 +173,26 @@ class State:
         self.left_out.append(self.own_signs - residual)
         # two columns of signs in the place of one: their squares count half
         halves = 1.0 if self.signs.shape[1] == 1 else 0.5
-        self.errors.append(halves * ((self.own_signs - self.left_out[-1]) ** 2).sum())
+        squares = (self.own_signs - self.left_out[-1]) ** 2
+        self.errors.append(halves * squares.sum())
+        self.errors_by_row.append(halves * squares.sum(axis=1))
         return len(self.solutions) == len(self.candidates)
 
     def shares(self) -> NDArray[np.float64]:
         """Return the share of each candidate tried so far in the blend; they sum to 1."""
-        logs = self.log_priors[: len(self.errors)] - TRUST * np.array(self.errors)
+        return self._shares(np.array(self.errors))
+
+    def _shares(self, errors: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the shares (C, ...) for sums of squared errors (C, ...)."""
+        logs = self.log_priors[: len(errors)].reshape(-1, *[1] * (errors.ndim - 1)) - TRUST * errors
         # less the largest: exp of so many squared errors underflows for all
-        shares = np.exp(logs - logs.max())
-        return shares / shares.sum()
+        shares = np.exp(logs - logs.max(axis=0))
+        return shares / shares.sum(axis=0)
+
+    def blended_left_out(self) -> NDArray[np.float64]:
+        """Return what the blend says of each target row (n_T, K), by machines and shares without it."""
+        without = self._shares(np.array(self.errors)[:, None] - np.stack(self.errors_by_row))
+        return np.einsum("cn,cnk->nk", without, np.stack(self.left_out))
 
     def masses(self) -> NDArray[np.float64]:
         """Return the share of all row weight that the target (first) and each source have in the blend."""
@@ -207,7 +219,7 @@ class RidgeTransferClassifier(KernelEstimator):
     source_weights_ : dict of str to float
         Share of all row weight that each source has in the blend; with the target's they sum to 1.
     left_out_error_ : float
-        The blend's error on the target's rows, each left out of every candidate in turn.
+        The blend's error on the target's rows, each left out of every candidate, and of the shares, in turn.
     history_ : polars DataFrame
         One row per candidate.
 
@@ -286,8 +298,7 @@ class RidgeTransferClassifier(KernelEstimator):
         held_out = None if problem.held_out is None else state.held_out @ blend[:-1] + blend[-1]
         view = self._measured(problem, state.own[:, : len(blend)] @ blend, held_out)
         codes = problem.codes[problem.target]
-        predicted = np.tensordot(shares, np.stack(state.left_out), 1)
-        loss, error = scored(codes, self._probabilities(predicted))
+        loss, error = scored(codes, self._probabilities(state.blended_left_out()))
         view["losses"]["left_out"], view["detail"]["metric"]["left_out"] = loss, error
         mass = state.masses()
         view["source_weights"] = dict(zip(problem.names, mass[1:].tolist()))

@@ -39,7 +39,7 @@ class TransferRegressor(RegressorScore, Blend, TransferBase):
     source_weights_ : dict of str to float
         Share of the rows that each source has in the blend; with the target's they sum to 1.
     left_out_error_ : float
-        The blend's root mean squared error on the target's left-out rows.
+        The blend's root mean squared error on the target's left-out rows, in whose fold's shares they have no part.
     history_ : polars DataFrame
         One row per candidate.
 

@@ -71,7 +71,8 @@ class State:
     left_out: list[NDArray] = field(default_factory=list)
     machines: list[Any] = field(default_factory=list)
     steepnesses: list[float] = field(default_factory=list)
-    _within: dict[tuple[str, int], NDArray] = field(default_factory=dict)  # shares that a later round asks for again
+    # shares that a later round asks for again, by the fold that has no part in them
+    _within: dict[int, dict[tuple[str, int], NDArray]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         problem = self.problem
@@ -125,25 +126,40 @@ class State:
             return self.problem.target
         return np.flatnonzero((domain == 0) | (domain == self.problem.names.index(candidate.rows) + 1))
 
-    def shares(self) -> NDArray[np.float64]:
-        """Return the share of each candidate tried so far; they sum to 1, small ones are 0."""
-        codes, rows = self.problem.codes, np.arange(len(self.problem.codes))
-        each = [out[rows, codes] if self.n_classes else out[:, 0] for out in self.left_out]
+    def shares(self, without: int = -1) -> NDArray[np.float64]:
+        """Return the share of each candidate tried so far; they sum to 1, small ones are 0.
+
+        The target's rows of the fold `without` have no part in them, if others are left; -1 is no fold.
+        """
+        rows = np.flatnonzero(~self.own | (self.folds != without))
+        if not self.own[rows].any():
+            rows = np.arange(len(self.own))
+        codes = self.problem.codes[rows]
+        each = [out[rows, codes] if self.n_classes else out[rows, 0] for out in self.left_out]
         kinds = [candidate.rows for candidate in self.tried]
         used = [c for c, kind in enumerate(kinds) if kind != TARGET or self.own.sum() > 1 or set(kinds) == {TARGET}]
         y = None if self.n_classes else codes
         found = by_kind(
             np.stack(each, axis=1)[:, used],
             y,
-            self.own,
-            weights=self.weights,
+            self.own[rows],
+            weights=self.weights[rows],
             kinds=[kinds[c] for c in used],
             everyone=ALL,
-            known=self._within,
+            known=self._within.setdefault(without, {}),
         )
         shares = np.zeros(len(kinds))
         shares[used] = np.where(found >= LEAST, found, 0.0)
         return shares / shares.sum()
+
+    def blended_left_out(self) -> NDArray[np.float64]:
+        """Return the blend's answers (n_T, K) for the target's rows, each by machines and shares without its fold."""
+        target = self.problem.target
+        found = np.empty((len(target), self.left_out[0].shape[1]))
+        for fold in np.unique(self.folds[target]):
+            own = self.folds[target] == fold
+            found[own] = sum(s * out[target[own]] for s, out in zip(self.shares(fold), self.left_out))
+        return found
 
     def masses(self, shares: NDArray) -> NDArray[np.float64]:
         """Return the share of rows that the target (first) and each source have in the blend."""
@@ -183,8 +199,7 @@ class Blend(Declared):
             held_out = state.blended(state.held_out, np.arange(len(problem.held_out.codes)), shares)
         view = self._measured(problem, self._raw(state.blended(state.table, problem.target, shares)),
                               None if held_out is None else self._raw(held_out))  # fmt: skip
-        left_out = sum(s * out[problem.target] for s, out in zip(shares, state.left_out))
-        loss, metric = self._left_out(problem, left_out)
+        loss, metric = self._left_out(problem, state.blended_left_out())
         view["losses"]["left_out"], view["detail"]["metric"]["left_out"] = loss, metric
         mass = state.masses(shares)
         view["source_weights"] = dict(zip(problem.names, mass[1:].tolist()))
@@ -228,7 +243,7 @@ class TransferClassifier(Blend, TransferEstimator):
     source_weights_ : dict of str to float
         Share of the rows that each source has in the blend; with the target's they sum to 1.
     left_out_error_ : float
-        The blend's error on the target's left-out rows.
+        The blend's error on the target's left-out rows, in whose fold's shares they have no part.
     history_ : polars DataFrame
         One row per candidate.
 

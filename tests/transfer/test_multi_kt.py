@@ -197,18 +197,24 @@ def brute_blend(X, y, domain, C=1.0):
             dual, shift = brute_ls_svm(features[used] @ features[used].T, signs[used], weight[used])
             predicted.append(features[i] @ features[used].T @ dual + shift)
         outputs.append(predicted)
-        errors.append(((signs[own] - np.array(predicted)) ** 2).sum())
-    raw = np.exp(-TRUST * (np.array(errors) - min(errors)))
+        errors.append((signs[own] - np.array(predicted)) ** 2)
+    errors = np.array(errors)
+    return np.array(outputs), *(brute_shares(errors.sum(axis=1)[:, None] - out) for out in (0.0 * errors, errors))
+
+
+def brute_shares(errors):
+    raw = np.exp(-TRUST * (errors - errors.min(axis=0)))
     raw[:3] *= PRIOR
-    return np.array(outputs), raw / raw.sum()
+    return raw / raw.sum(axis=0)
 
 
 def test_the_blend_is_that_of_brute_force_leave_one_out():
     X, y, domain, _ = planted(n_target=7, n_source=12)
-    outputs, shares = brute_blend(X, y, domain)
+    outputs, shares, shares_without = brute_blend(X, y, domain)
     model = hc.RidgeTransferClassifier().fit(X, y, domain)
-    np.testing.assert_allclose(list(model.blend_.values()), shares, atol=1e-8)
-    wrong = (np.tensordot(shares, outputs, 1) > 0) != (y[domain < 0] == 1)
+    np.testing.assert_allclose(list(model.blend_.values()), shares[:, 0], atol=1e-8)
+    # a row has no part in the shares by which it is predicted
+    wrong = ((shares_without * outputs).sum(axis=0) > 0) != (y[domain < 0] == 1)
     assert model.left_out_error_ == pytest.approx(wrong.mean())
     assert list(model.blend_)[2:5] == ["target only, 100 C", "all x 0.01", "all x 0.01, own intercept"]
     assert len(model.blend_) == 3 + 2 * 5 * 4
