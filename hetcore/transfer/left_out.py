@@ -18,8 +18,9 @@ p^0 is worth ten rows in the mixture (`hetcore.transfer.shares.mixture`); d_k is
 ln eta, b_l one nat for trees, which fit more, and none for ridge machines. Few rows tell neither one eta from the next
 nor ridge machines from trees, and all together err less than what chance makes the best. Neighbours on the path miss
 the same rows, so that less of a lead than its nats is chance: the bootstraps count that, likelihoods do not. `eta_` is
-the mean of ln eta by the shares, taken to the nearest eta of the path. At an eta that is given each learner has its
-share of the vote, exp(-loss_l - b_l) over their sum.
+the mean of ln eta by the shares, taken to the nearest eta of the path. The loss that is shown of all together is by
+shares in which a row's fold has no part. At an eta that is given each learner has its share of the vote,
+exp(-loss_l - b_l) over their sum.
 
 The eta of least loss jumps from end to end of a path that is flat but for noise, as few rows leave it; the shares then
 stay in its middle, and move as far as the rows are sure. What else was tried: docs/trials.md.
@@ -241,10 +242,30 @@ class Search:
             self.boosted(eta)  # for the path that is drawn
         each = [found for at_eta in path for found in at_eta]
         losses = np.stack([self._losses(self.scores[found.candidate], found.steepness) for found in each], axis=1)
+        masses = self._masses(losses)
+        choice = self._together(each, masses, np.nan)
+        scores = self._left_out_of_path(each, losses)
+        of_all = next(candidate for candidate in self.known if np.isnan(candidate.eta))
+        shown = {"loss": float(self._losses(scores, 1.0).mean()), "error": self._error(scores)}
+        self.known[of_all] = self.known[of_all]._replace(**shown)
+        return choice, mean_eta(masses.reshape(len(ETAS), -1).sum(axis=1))
+
+    def _masses(self, losses: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the share of each candidate of the path (C,) by losses of rows (n, C)."""
         before = masses_before(np.array([BURDEN.get(name, 0.0) for name in self.learners]), len(losses)).ravel()
         mixed = mixture(np.exp(-losses), np.ones(len(losses)), PRIOR_ROWS * before)
-        masses = 0.5 * (best_of_bootstraps(losses, -np.log(before)) + mixed)
-        return self._together(each, masses, np.nan), mean_eta(masses.reshape(len(ETAS), -1).sum(axis=1))
+        return 0.5 * (best_of_bootstraps(losses, -np.log(before)) + mixed)
+
+    def _left_out_of_path(self, each: list[Evaluated], losses: NDArray) -> NDArray[np.float64]:
+        """Return scores of the left-out rows (D n, K), each by shares in which its fold has no part."""
+        taus = [found.steepness for found in each]
+        scores = np.stack([tau * self.scores[found.candidate] for tau, found in zip(taus, each)])
+        scores = scores.reshape(len(each), len(self.deals), len(self.target), -1)
+        mixed = np.empty(scores.shape[1:])
+        for deal, folds in enumerate(self.deals):
+            for out in (folds == fold for fold in range(folds.max() + 1)):
+                mixed[deal, out] = np.tensordot(self._masses(losses[~out]), scores[:, deal, out], 1)
+        return mixed.reshape(-1, mixed.shape[-1])
 
     def _burdened(self, found: Evaluated) -> float:
         return found.total + BURDEN.get(found.candidate.learner, 0.0)

@@ -62,6 +62,25 @@ def test_auto_is_a_mean_of_what_each_learner_says_at_each_eta():
     np.testing.assert_allclose(model.decision_function(X_test), sum(each), atol=1e-9)
 
 
+def test_a_row_left_out_has_no_part_in_the_shares_by_which_all_eta_are_told(monkeypatch):
+    searches = []
+    real = Search.__post_init__
+    monkeypatch.setattr(Search, "__post_init__", lambda self: (real(self), searches.append(self)))
+    X, y, domain, _ = noisy()
+    model = WMS(n_iterations=2, guard=False).fit(X, y, domain)
+    (found,) = searches
+    path = [each for each in found.known.values() if each.candidate.learner != BOTH]
+    losses = np.random.default_rng(0).exponential(size=(len(found.target), len(path)))
+    folds, scores = found.deals[0], found._left_out_of_path(path, losses)[: len(found.target)]
+    losses[folds == 1] = losses[folds == 1][:, ::-1]
+    now = found._left_out_of_path(path, losses)[: len(found.target)]
+    np.testing.assert_array_equal(now[folds == 1], scores[folds == 1])
+    assert (now[folds != 1] != scores[folds != 1]).any()
+    every = np.stack([found._losses(found.scores[each.candidate], each.steepness) for each in path], axis=1)
+    expected = found._losses(found._left_out_of_path(path, every), 1.0).mean()
+    assert dict(zip(model.eta_path_["eta"], model.eta_path_["loss"]))[None] == pytest.approx(expected)
+
+
 def test_shares_are_likelihoods_of_the_left_out_rows():
     votes = search({"linear": 2.0, "tree": 2.5}).boosted(1.0).votes  # and the nat that trees bear
     assert [(vote.learner, vote.share) for vote in votes] == [
