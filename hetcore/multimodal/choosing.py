@@ -15,7 +15,7 @@ import numpy as np
 from hetcore.data import Source
 from hetcore.multimodal import deep
 from hetcore.multimodal.rounds import TwoLearners
-from hetcore.multimodal.stopping import log_loss
+from hetcore.multimodal.stopping import loss_among_present
 from hetcore.targets import Problem
 
 __all__ = ["candidates", "compared", "is_few"]
@@ -90,5 +90,5 @@ def _curve(part: Problem, modality: Mapping[str, Any], params: Mapping[str, Any]
     # of classes of a label each nothing can be left out
     for _ in range(ROUNDS if rows.size else 0):
         state.round()
-        curve.append(log_loss(state.scores[rows], state.y[rows]))
+        curve.append(loss_among_present(state.scores[rows], state.y[rows]))
     return curve or [float("inf")]

@@ -1,10 +1,11 @@
 """When the rounds of the two learners end, and what each modality then counts: both by rows that nothing was fitted to.
 
-A share of the labelled rows, each class in its share, is kept out of every round. Boosting ends once their loss has not
-fallen for some rounds, and the learners after the best round go. Last, the parts P_j of the modalities at that round
-are weighed: f = prior + sum_j a_j P_j with a_j >= 0 and the least mean log loss of those rows, and a ridge towards 1
-(no change). That calibrates the probabilities, and it is the guard too: a modality that misleads may count nothing, so
-that all together are on these rows never worse than the best part alone, but for the ridge.
+A share of the labelled rows, each class in its share, is kept out of every round. Their loss is among the classes that
+they have: of one too rare to have a row there it would fall for ever, as that class is given up. Boosting ends once the
+loss has not fallen for some rounds, and the learners after the best round go. Last, the parts P_j of the modalities at
+that round are weighed: f = prior + sum_j a_j P_j with a_j >= 0 and the least mean log loss of those rows, and a ridge
+towards 1 (no change). That calibrates the probabilities, and it is the guard too: a modality that misleads may count
+nothing, so that all together are on these rows never worse than the best part alone, but for the ridge.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from scipy.special import log_softmax, softmax
 from hetcore.round_scores import shares
 from hetcore.targets import Problem
 
-__all__ = ["LeftOut", "Stopping", "drawn_by_class", "falls", "log_loss", "part_weights"]
+__all__ = ["LeftOut", "Stopping", "drawn_by_class", "falls", "log_loss", "loss_among_present", "part_weights"]
 
 LEAST_ROWS = 8  # fewer say nothing of a round
 RIDGE = 1.0  # of the part weights: one row's worth of loss for a weight that is 1 off
@@ -28,7 +29,7 @@ WAY = np.polynomial.legendre.leggauss(16)  # places in [-1, 1] where a way's slo
 
 
 def drawn_by_class(y: NDArray, rows: NDArray, share: float, rng: np.random.Generator) -> NDArray[np.int64]:
-    """Return a share of some rows, sorted, each class in its share and none without a row left.
+    """Return a share of some rows, sorted, each class in its share, but one of two rows, and none without a row left.
 
     Parameters
     ----------
@@ -43,7 +44,7 @@ def drawn_by_class(y: NDArray, rows: NDArray, share: float, rng: np.random.Gener
     for k in np.unique(y[rows]):
         own = rng.permutation(rows[y[rows] == k])
         # one row of a class stays to be learned from
-        taken.append(own[: min(round(share * len(own)), len(own) - 1)])
+        taken.append(own[: min(max(round(share * len(own)), 1), len(own) - 1)])
     return np.sort(np.concatenate(taken))
 
 
@@ -52,8 +53,14 @@ def log_loss(scores: NDArray, y: NDArray) -> float:
     return float(-log_softmax(scores, axis=1)[np.arange(len(y)), y].mean())
 
 
+def loss_among_present(scores: NDArray, y: NDArray) -> float:
+    """Return `log_loss` among the classes that rows (n,) have: of another they can't tell that it got too unlikely."""
+    present, codes = np.unique(y, return_inverse=True)
+    return log_loss(np.take(scores, present, axis=1), codes)
+
+
 def part_weights(prior: NDArray, parts: NDArray, y: NDArray) -> NDArray[np.float64]:
-    """Return the weights a (p,) >= 0 of least log loss of prior + sum_j a_j P_j, with a small ridge towards 1.
+    """Return the weights a (p,) >= 0 of least `loss_among_present` of prior + sum_j a_j P_j, with a ridge towards 1.
 
     Parameters
     ----------
@@ -62,7 +69,8 @@ def part_weights(prior: NDArray, parts: NDArray, y: NDArray) -> NDArray[np.float
     y : (n,) int
         Class codes.
     """
-    rows = np.arange(len(y))
+    present, y = np.unique(y, return_inverse=True)
+    prior, parts, rows = prior[present], np.take(parts, present, axis=2), np.arange(len(y))
 
     def value(a: NDArray) -> tuple[float, NDArray]:
         scores = prior + np.tensordot(a, parts, 1)
@@ -141,7 +149,7 @@ class Stopping:
         self.round += 1
         if not self.rows.size:
             return False
-        loss = log_loss(left_out.scores, left_out.y)
+        loss = loss_among_present(left_out.scores, left_out.y)
         if loss < self.best:
             self.best, self.kept_round = loss, self.round
             self.kept = {name: len(modality) for name, modality in modalities.items()}

@@ -14,7 +14,7 @@ from hetcore.metrics import macro_f1
 from hetcore.multimodal.choosing import candidates
 from hetcore.multimodal.decisions import class_weights, named
 from hetcore.multimodal.networks import PENALTIES, LinearLearner, RandomFeatureLearner
-from hetcore.multimodal.stopping import drawn_by_class, falls, log_loss, part_weights
+from hetcore.multimodal.stopping import LeftOut, Stopping, drawn_by_class, falls, log_loss, part_weights
 
 TREES = {"first": "tree", "second": "tree"}
 
@@ -152,9 +152,19 @@ def test_the_training_ends_where_the_validation_loss_stops_falling():
 
 
 def test_validation_rows_are_drawn_from_each_class_and_leave_some():
-    y, rng = np.r_[np.zeros(90, int), np.ones(10, int), 2], np.random.default_rng(0)
-    rows = drawn_by_class(y, np.arange(101), 0.2, rng)
-    assert_array_equal(np.bincount(y[rows], minlength=3), [18, 2, 0])
+    y, rng = np.r_[np.zeros(90, int), np.ones(10, int), 2, 3, 3], np.random.default_rng(0)
+    rows = drawn_by_class(y, np.arange(103), 0.2, rng)
+    # a fifth of two rows is none: then nothing would be said of their class
+    assert_array_equal(np.bincount(y[rows], minlength=4), [18, 2, 0, 1])
+
+
+def test_of_a_class_without_a_row_that_is_left_out_nothing_is_won_by_giving_it_up():
+    y, stopping = np.zeros(12, int), Stopping(np.arange(12), patience=5)
+    part = np.tile([1.0, -1.0], (1, 12, 1))
+    # from round to round the class of all these rows gets likelier, and the one that none of them has less likely
+    ended = [stopping.ended(LeftOut(t * part[0], t * part, y), {"a": range(t)}) for t in range(1, 7)]
+    assert stopping.kept_round == 1 and ended == [False] * 5 + [True]
+    assert part_weights(np.zeros(2), part, y) == pytest.approx([1.0])
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -164,7 +164,7 @@ def test_numbers_are_blended_too():
 
 
 @pytest.mark.parametrize("kind", [hc.TransferRegressor, hc.TransferClassifier])
-def test_a_label_left_out_has_no_part_in_the_shares_of_what_is_said_of_its_row(kind):
+def test_a_label_left_out_has_no_part_in_the_shares_of_what_its_row_is_predicted_by(kind):
     X, y, domain, _ = planted(n_source=20, n_target=12)
     model = kind()
     state = model._start(model._problem(X, y if kind is hc.TransferClassifier else y + X[:, 0], domain, None))
@@ -182,16 +182,16 @@ def test_a_label_left_out_has_no_part_in_the_shares_of_what_is_said_of_its_row(k
         codes[target[hidden]] = kept
 
 
-def test_what_a_blend_says_of_labels_by_chance_is_that_they_are_told_by_nothing():
-    said, seen = [], []
+def test_labels_by_chance_have_the_left_out_error_of_new_ones():
+    left_out, seen = [], []
     for draw in range(5):
         rng = np.random.default_rng(draw)
         X, y, domain = rng.normal(size=(230, 3)), rng.normal(size=230), np.repeat([1, 2, -1], [10, 10, 210])
         model = hc.TransferRegressor().fit(X[:30], y[:30], domain[:30])
-        said.append(model.left_out_error_ / y[20:30].std())
+        left_out.append(model.left_out_error_ / y[20:30].std())
         seen.append(np.sqrt(np.mean((model.predict(X[30:]) - y[30:]) ** 2)) / y[30:].std())
     # shares by the same rows made .91 of it
-    assert np.mean(said) > 0.95 * np.mean(seen)
+    assert np.mean(left_out) > 0.95 * np.mean(seen)
 
 
 def test_what_is_no_number_is_reported():

@@ -62,7 +62,7 @@ def test_auto_is_a_mean_of_what_each_learner_says_at_each_eta():
     np.testing.assert_allclose(model.decision_function(X_test), sum(each), atol=1e-9)
 
 
-def test_a_row_left_out_has_no_part_in_the_shares_by_which_all_eta_are_told(monkeypatch):
+def test_a_row_left_out_has_no_part_in_the_shares_that_judge_all_eta(monkeypatch):
     searches = []
     real = Search.__post_init__
     monkeypatch.setattr(Search, "__post_init__", lambda self: (real(self), searches.append(self)))
