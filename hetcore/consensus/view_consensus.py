@@ -350,10 +350,9 @@ class ViewConsensus:
     def of_unlabelled(self) -> NDArray[np.float64]:
         """E of the unlabelled rows (F, u, k) by the members that have not seen a fold; of a round once."""
         if self._of_unlabelled is None:
-            # what neighbours' labels say of an unlabelled row may be the label that is to be predicted beside it: for
-            # numbers that chose too much smoothing
+            # what neighbours' labels say of an unlabelled row may be the label that is to be predicted beside it
             plain = [not view.view.sees_labels for view in self.views]
-            which = plain if any(plain) and not self.outputs.is_classifier else True
+            which = plain if any(plain) else True
             self._of_unlabelled = self.member_consensus(self.executor.members, ~self.problem.labelled, which)
         return self._of_unlabelled
 

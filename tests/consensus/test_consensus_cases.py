@@ -112,7 +112,7 @@ def test_a_table_that_a_graph_leaves_no_weight_speaks_where_it_is_the_only_one(t
     tables = {"blank": pl.DataFrame({"id": ids, "b": rng.normal(size=n)}), "rough": rough[::2]}
     found = model(task, n_iterations=40).fit(hc.HetData(tables, {"alike": alike}, (ids[:200], truth[:200])))
     unlinked = hc.HetData({"rough": rough[200:].with_columns(id="new " + pl.col("id"))})
-    assert 0 < found.view_weights_["table rough (kernel)"] < (1e-100 if task == "regression" else 1e-6)
+    assert 0 < found.view_weights_["table rough (kernel)"] < (1e-100 if task == "regression" else 1e-4)
     assert found.score(unlinked, truth[200:]) > (0.4 if task == "regression" else 0.7)
 
 

@@ -69,6 +69,18 @@ def test_labels_left_out_are_missed_by_as_much_as_labels_that_nobody_has_seen(sm
     assert_allclose(model.history_["metric:left_out"][-1], rmse(model, data, hidden), rtol=0.05)
 
 
+def test_classes_left_out_are_missed_as_often_as_classes_that_nobody_has_seen():
+    rng = np.random.default_rng(1)
+    y, hidden = np.repeat(rng.integers(2, size=200), 3), rng.random(600) < 0.4
+    data, names = linked(y.astype(np.float64), 3), np.array(["a", "b"], object)[y]
+    model = hc.GBCClassifier(n_iterations=3, lambda1=3.0, base_learner="tree")
+    model.fit(data, np.where(hidden, None, names))
+    missed = np.mean((model.predict(data) != names)[hidden])
+    # a class that came back to its row by what unlabelled neighbours' columns know of it made 0
+    assert missed > 0.05
+    assert model.history_["metric:left_out"][-1] > 0.8 * missed
+
+
 def test_a_label_that_all_of_a_group_have_is_taken_as_it_is():
     rng = np.random.default_rng(0)
     y = np.repeat(rng.normal(size=100), 3)
