@@ -228,7 +228,7 @@ def test_no_fit_at_all_is_refused():
 @pytest.mark.slow
 def test_few_labels_err_less_on_average():
     ratios = []
-    for seed in range(12):
+    for seed in range(24):
         data, truth = planted("regression", n=200, seed=seed)
         rows = ~data.labelled
         fits = [hc.GBCRegressor(random_state=seed, n_repeats=count).fit(data) for count in (1, 4)]
