@@ -247,8 +247,9 @@ def frequent_values(series: pl.Series) -> pl.Series:
 def _rare_finding(name: str, count: int, rare: list[str]) -> Finding:
     """Report a column of more values than are told apart."""
     message = (
-        f"{count:,} values that occur more than once: GBC, MGB, RGB and GB learn the mean label of each, other methods "
-        f"tell the {MAX_LEVELS} commonest apart; for those group the others, or add a column of what they have in common"
+        f"{count:,} values that occur more than once: GBC, MGB, RGB and GB learn the mean label of each, other "
+        f"methods tell the {MAX_LEVELS} commonest apart; for those group the others, or add a column of what they "
+        "have in common"
     )
     return Finding("rare_values", f"column {quoted(name)}", count - MAX_LEVELS, message, tuple(rare))
 
