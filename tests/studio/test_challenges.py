@@ -69,19 +69,19 @@ def test_without_hidden_labels_or_rounds_or_classes_there_is_no_attempt():
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "key, tables, rate, wins",
+    "key, tables, rate, depth, wins",
     [
-        ("one", ["kar"], 0.06, True), ("one", ["fac"], 0.06, False),
-        ("few", ["fou", "fac", "kar", "pix", "zer"], 0.06, False),  # as the page begins
-        ("few", ["fou", "fac", "kar", "pix", "zer"], 0.15, True),
-        ("four", ["fou", "fac", "pix", "zer"], 0.15, True), ("four", ["fou", "fac", "pix", "zer"], 0.06, False),
+        ("one", ["kar"], 0.06, 5, True), ("one", ["fac"], 0.06, 5, False),
+        ("few", ["fou", "fac", "kar", "pix", "zer"], 0.06, 5, False),  # as the page begins
+        ("few", ["fou", "fac", "kar", "pix", "zer"], 0.15, 4, True),
+        ("four", ["fou", "fac", "pix", "zer"], 0.15, 5, True), ("four", ["fou", "fac", "pix", "zer"], 0.06, 5, False),
     ],
 )  # fmt: skip
-def test_a_goal_is_reached_by_some_settings_and_missed_by_others(key, tables, rate, wins):
+def test_a_goal_is_reached_by_some_settings_and_missed_by_others(key, tables, rate, depth, wins):
     data, challenge = datasets.load("digits_views"), CHALLENGES[key]
     share = 0.1 if key == "one" else 0.05
     operations = training.operations_of(data, tables, data.graph_names, None, share, seed=0)
-    params = {"lambda0": 0.3, "learning_rate": rate, "random_state": 0}
+    params = {"lambda0": 0.3, "learning_rate": rate, "max_depth": depth, "random_state": 0}
     setting = Setting("GBCClassifier", params, operations)
     scenario, events = scenarios.apply(data, operations), []
     model = hc.GBCClassifier(**setting.params)
