@@ -78,7 +78,7 @@ def test_the_letters_of_a_page_are_explained_beside_the_menu():
     assert glossary.TERMS["lambda1"].equation in page.slider(key="plane_l1").proto.help
 
 
-@pytest.mark.parametrize("error, words", [(0.037, "Reached at attempt 1."), (0.08, None)])
+@pytest.mark.parametrize("error, words", [(0.035, "Reached at attempt 1."), (0.08, None)])
 def test_an_attempt_is_counted_once_with_its_result(error, words):
     def app(facts):
         from studio.views.common import widgets_lessons
