@@ -22,7 +22,7 @@ from hetcore.data.kinds import MAX_LEVELS, as_text, frequent_values
 from hetcore.schema import TEXTS, Stored, array, value
 from hetcore.targets import KnownLabels
 
-__all__ = ["CategoryLabels", "links_within_categories", "many_valued"]
+__all__ = ["CategoryLabels", "links_within_categories"]
 
 LEAST, MOST = 0.5, 100.0  # labels' worth of the mean of all, to which a category's is shrunk
 MOST_COLUMNS, MOST_VALUES = 60, 10_000  # of all mean labels, of the columns of most categories; of one the commonest
@@ -58,7 +58,7 @@ class CategoryLabels(Stored):
     @classmethod
     def of(cls, data: HetData, labels: KnownLabels) -> CategoryLabels | None:
         """Return the labels by category of the columns that have more categories than the encoder tells apart."""
-        found = many_valued(data, labels.codes.shape[1])
+        found = _many_valued(data, labels.codes.shape[1])
         if not found or not labels.known.any():
             return None
         ends = np.cumsum([len(each[0]) for each in found])
@@ -134,7 +134,7 @@ class CategoryLabels(Stored):
         return "" if good else "The labels by category of the model file do not fit together: save the model again"
 
 
-def many_valued(data: HetData, n_codes: int) -> list[tuple[pl.Series, str, str]]:
+def _many_valued(data: HetData, n_codes: int) -> list[tuple[pl.Series, str, str]]:
     """Return the categories, the table and the name of columns of more of them than encoders tell apart.
 
     Those of most first; of more codes a label fewer columns.

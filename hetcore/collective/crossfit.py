@@ -43,7 +43,7 @@ from hetcore.kernels.threads import n_threads
 from hetcore.targets import KnownLabels, Problem, Scale
 from hetcore.trees import TreeParams
 
-__all__ = ["SEVERAL", "CrossFitted", "bins_of", "codes_of"]
+__all__ = ["SEVERAL", "CrossFitted", "bins_of"]
 
 LEAVES, FEWEST, MOST = 25, 2, 10  # rows of a leaf: a 25th of the labels, from 2 to 10 (chosen where few are known)
 LEAVES_OF_CLASS = 4  # or, where that is less, so many a class: a leaf as large as a class can't be of one
@@ -58,7 +58,7 @@ def bins_of(scale: Scale) -> int:
     return BINS if scale.n_outputs > SEVERAL else MISSING_BIN
 
 
-def codes_of(problem: Problem) -> NDArray[np.float64]:
+def _codes_of(problem: Problem) -> NDArray[np.float64]:
     """Return what is averaged by category (n, k): of two classes one tells the other."""
     return problem.target[:, 1:] if problem.target.shape[1] == 2 else problem.target
 
@@ -121,7 +121,7 @@ class CrossFitted:
         values, hidden, hops = [], [], Hops(self.net, self.problem.data.n)
         folds = np.full(self.problem.data.n, -1)
         folds[self.labelled] = self.fold
-        self.columns.by_category = CategoryLabels.of(self.problem.data, KnownLabels(codes_of(self.problem), folds))
+        self.columns.by_category = CategoryLabels.of(self.problem.data, KnownLabels(_codes_of(self.problem), folds))
         for k in range(len(self.views)):
             known = self.problem.labelled.copy()
             known[self.labelled[self.fold == k]] = False

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from hetcore.base import BoostedEstimator
 from hetcore.collective.algorithms import Algorithm1, Algorithm3, unscaled
-from hetcore.collective.crossfit import SEVERAL, CrossFitted, bins_of, codes_of
+from hetcore.collective.crossfit import SEVERAL, CrossFitted, bins_of
 from hetcore.collective.events import described
 from hetcore.collective.format1 import is_of_format_1, parameters_of_today, state_of_today
 from hetcore.collective.inference import net_of
@@ -191,10 +191,7 @@ class Collective(BoostedEstimator):
         # the training graph of Algorithm 3 has known instances alone, so bins come of them
         learned_from = problem.labelled if params["as_printed"] else slice(None)
         most = MISSING_BIN if params["as_printed"] else bins_of(problem.scale)
-        codes = 0 if params["as_printed"] else codes_of(problem).shape[1]
-        self._columns, values, bins = StaticColumns.fitted(
-            problem.data, net, *hops, learned_from, max_bins=most, n_codes=codes
-        )
+        self._columns, values, bins = StaticColumns.fitted(problem.data, net, *hops, learned_from, max_bins=most)
         if params["as_printed"]:
             return self._printed(problem, links, (bins, self._columns.mapper.n_bins), params)
         return CrossFitted(problem, links, (self._columns, values, bins), params)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hetcore.binning import BinMapper
-from hetcore.category_labels import CategoryLabels, many_valued
+from hetcore.category_labels import CategoryLabels
 from hetcore.collective.neighbor_columns import FeatureReduction, Hops
 from hetcore.data import HetData
 from hetcore.data.encoding import SourceEncoder, side_by_side
@@ -65,21 +65,13 @@ class StaticColumns(Stored):
         rows: NDArray | slice = slice(None),
         *,
         max_bins: int = MISSING_BIN,
-        n_codes: int = 0,
     ) -> tuple[StaticColumns, NDArray[np.float32], NDArray[np.uint8]]:
         """Learn encoders, and bins from `rows`; return own and feature columns of the same data, values (n, d) and
         bins (d, n), too.
-
-        With the codes of a label, columns of more categories than encoders tell apart are left to `by_category`: beside
-        its category a row's mean of labels tells trees the one that is missing in it.
         """
         # one encoder a source, learned from all its records, labelled or not
         recorded = {name: source for name, source in data.sources.items() if source.n_rows}
-        left = [(table, name) for _, table, name in (many_valued(data, n_codes) if n_codes else ())]
-        encoders = {
-            table: SourceEncoder().fit(source, [name for of, name in left if of == table])
-            for table, source in recorded.items()
-        }
+        encoders = {name: SourceEncoder().fit(source) for name, source in recorded.items()}
         own = side_by_side(data, encoders)
         columns = cls(
             encoders=encoders,
@@ -107,13 +99,31 @@ class StaticColumns(Stored):
         """Return which columns are own; own ones and labels; all of them: no group twice, none empty."""
         last, labels = self.mapper.n_bins.size, self.label_mapper.n_bins.size
         numbers = np.arange(last + labels, dtype=np.int32)
-        first, categories = numbers[: self.n_own(n_graphs) - self.n_categories], numbers.size - self.n_categories
-        nested = np.concatenate([first, numbers[categories:]]), np.concatenate([first, numbers[last:]]), numbers
+        own, categories = self._own(n_graphs), numbers[numbers.size - self.n_categories :]
+        # beside its category a row's mean of labels tells a tree the label that is missing in it
+        features = numbers[self._n_first(n_graphs) : last]
+        nested = (
+            np.concatenate([own, categories]),
+            np.concatenate([own, numbers[last:]]),
+            np.concatenate([own, features, numbers[last:]]),
+        )
         return list({group.size: group for group in nested if group.size}.values())
 
     def n_own(self, n_graphs: int) -> int:
-        """Return the number of own columns: the first ones, and the last ones by category."""
-        return self.mapper.n_bins.size - self._n_features(n_graphs) + self.n_categories
+        """Return the number of own columns: the first ones that are split by, and the last ones by category."""
+        return self._own(n_graphs).size + self.n_categories
+
+    def _n_first(self, n_graphs: int) -> int:
+        return self.mapper.n_bins.size - self._n_features(n_graphs)
+
+    def _own(self, n_graphs: int) -> NDArray[np.int32]:
+        """Return the first columns, but for those of the categories for which `by_category` stands."""
+        numbers = np.arange(self._n_first(n_graphs), dtype=np.int32)
+        if self.by_category is None:
+            return numbers
+        of = set(zip(self.by_category.tables, self.by_category.columns))
+        widths = [(table, *each) for table, encoder in self.encoders.items() for each in encoder.widths]
+        return numbers[np.repeat([(table, name) not in of for table, name, _ in widths], [w for _, _, w in widths])]
 
     @property
     def n_categories(self) -> int:

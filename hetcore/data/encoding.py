@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -50,13 +50,12 @@ class SourceEncoder:
         Names of the encoded columns, such as "year", "genre=drama", "plot: ship", "array[3]".
     """
 
-    def fit(self, source: Source, leave_out: Collection[str] = ()) -> SourceEncoder:
-        """Learn levels and vocabularies from a source, but for some columns."""
+    def fit(self, source: Source) -> SourceEncoder:
+        """Learn levels and vocabularies from a source."""
         # a number is taken as it is: there is nothing to read
         encoders = [
             (name, kind, ENCODERS[kind].fit(None if kind == "real" else _column(source, name)))
             for name, kind in source.kinds.items()
-            if name not in leave_out
         ]
         return self._set(encoders)
 
@@ -64,6 +63,11 @@ class SourceEncoder:
         self._encoders = encoders
         self.feature_names = [feature for name, _, encoder in encoders for feature in encoder.names(name)]
         return self
+
+    @property
+    def widths(self) -> list[tuple[str, int]]:
+        """Each column of the source with how many encoded ones it makes, in their order."""
+        return [(name, encoder.width) for name, _, encoder in self._encoders]
 
     def transform(self, source: Source, name: str = "") -> NDArray[np.float32]:
         """Encode a source; columns that it lacks are missing, with a warning, columns that are new are passed over.

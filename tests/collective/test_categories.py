@@ -93,3 +93,16 @@ def test_folds_that_are_not_of_the_labels_are_refused():
         hc.GBRegressor()._set_state(meta, arrays | {name: arrays[name] + 50})
     with pytest.raises(hc.ModelFileError, match="by category"):
         hc.GBRegressor()._set_state(meta, {key: each for key, each in arrays.items() if key != name})
+
+
+def test_a_table_of_nothing_else_is_learned_from_and_missed_where_it_lacks_the_column():
+    data, seen, hidden = houses()
+    table = data.sources["houses"].frame
+    ids = pl.Series("id", data.ids.astype(str))
+    town = {"houses": table.select("town").with_columns(ids)}
+    alone = hc.HetData(town, dict(data.graphs), (data.ids, data.y))
+    for kind in (hc.GBRegressor, hc.MGBRegressor):
+        assert rmse(kind(n_iterations=2).fit(alone, seen), alone, hidden) < 0.7 * data.y.std()
+    model = hc.GBRegressor(n_iterations=1).fit(data, seen)
+    with pytest.warns(hc.MissingColumnsWarning, match="town"):
+        model.predict(hc.HetData({"houses": table.select("rooms").with_columns(ids)}))
