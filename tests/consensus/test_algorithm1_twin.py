@@ -14,10 +14,9 @@ TASKS = {"regression": hc.GBCRegressor, "classification": hc.GBCClassifier}
 ROUNDS = 4
 
 
-def random_problem(task, seed, n_sources, missing):
+def random_problem(task, seed, n_sources, missing, n=44):
     """Return data, and what the twin takes: tables, graphs and labels by instance."""
     rng = np.random.default_rng(seed)
-    n = 44
     ids = [f"i{k:02d}" for k in range(n)]
     X = rng.normal(size=(n_sources, n, 2)).round(3)
     signal = X[:, :, 0].sum(axis=0) + 0.5 * rng.normal(size=n)
@@ -26,7 +25,7 @@ def random_problem(task, seed, n_sources, missing):
         if task == "regression"
         else np.where(signal + rng.normal(size=n) * 1.5 > 0, 1.0, -1.0)
     )
-    known = rng.permutation(n)[:30]
+    known = rng.permutation(n)[: n - 14]
     tables = []
     for i in range(n_sources):
         absent = set(rng.permutation(n)[: 10 if missing else 0])
@@ -58,13 +57,22 @@ def hetdata(task, tables, graphs, labels):
     return hc.HetData(frames, edges, pl.DataFrame({"id": list(labels), "y": y}))
 
 
+@pytest.mark.parametrize("task", TASKS)
+def test_columns_of_many_values_are_cut_between_any_two(task):
+    check_every_round(task, random_problem(task, 0, 2, False, n=200), 0.5, 0.2)
+
+
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("missing", [False, True])
 @pytest.mark.parametrize("n_sources", [2, 3])
 @pytest.mark.parametrize("task", TASKS)
 def test_every_round_is_that_of_the_twin(task, n_sources, missing, seed):
-    data, tables, graphs, labels = random_problem(task, seed, n_sources, missing)
-    lambda0, lambda1 = [(0.0, 0.0), (0.3, 0.0), (0.0, 0.4), (0.5, 0.2)][seed]
+    lambdas = [(0.0, 0.0), (0.3, 0.0), (0.0, 0.4), (0.5, 0.2)][seed]
+    check_every_round(task, random_problem(task, seed, n_sources, missing), *lambdas)
+
+
+def check_every_round(task, problem, lambda0, lambda1):
+    data, tables, graphs, labels = problem
     loss = Squared() if task == "regression" else Logistic()
     twin = Algorithm1(tables, graphs, labels, loss=loss, lambda0=lambda0, lambda1=lambda1, depth=2, fewest=2)
     params = {"lambda0": lambda0, "lambda1": lambda1, "max_depth": 2, "min_samples_leaf": 2, "n_iterations": ROUNDS}

@@ -36,7 +36,7 @@ Departures, each the smallest that lets the algorithm run where a source or a li
   tree of line 6, where a zero would pull the leaves to 0.
 - A cut of line 6's tree, whose place the paper does not say, lies right above the lower of the two values it parts:
   what lies between them, and was in no tree, goes to the upper side.
-- That tree cuts a column of more than 64 distinct values at the borders of 64 quantile bins, not between any two.
+- That tree cuts a column of more than 255 distinct values at the borders of 255 quantile bins, not between any two.
 - A source without a labelled instance has no loss in (4.10): it counts with that of line 1's constant over all of T.
 - The logistic loss may fall for ever along h: one step moves no score by more than 1e6.
 - An instance that no table has is predicted by its neighbours' average.

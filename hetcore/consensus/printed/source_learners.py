@@ -41,7 +41,7 @@ __all__ = [
     "TableRecords", "with_leaf_means",
 ]  # fmt: skip
 
-MAX_BINS = 64
+MAX_BINS = 255  # every value its own, up to so many
 SMALLEST = 1e-200  # gradient that is taken for zero
 
 
