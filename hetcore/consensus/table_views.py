@@ -104,6 +104,11 @@ class DataView(NamedTuple):
     key: str = ""
     unseen: Unseen | None = None
 
+    def __repr__(self) -> str:
+        # arrays of every view would fill a notebook's page
+        columns = f" x {self.X.shape[1]:,}" if isinstance(self.X, np.ndarray) else " rows"
+        return f"DataView({self.view.name}: {self.rows.size:,}{columns})"
+
 
 def check_room(data: HetData) -> None:
     """Refuse sources by path whose joined columns this machine's memory can't hold.

@@ -431,8 +431,11 @@ def test_lambda0_changes_the_consensus_and_auto_is_one_of_its_choices(task):
     assert fits["auto"].lambda0_ in (0.0, 0.3, 1.0)
 
 
-def test_views_are_offered_at_the_top():
+def test_views_are_offered_at_the_top_and_shown_in_a_line():
     assert hc.views is views and "views" in hc.__all__
+    data, _ = planted("regression", n=60, n_graphs=0)
+    first = hc.views(data)[0]
+    assert repr(first) == f"DataView({first.view.name}: {first.rows.size:,} x {first.X.shape[1]:,})"
 
 
 def test_few_labels_get_more_folds_and_less_sharpness():
