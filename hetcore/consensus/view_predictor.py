@@ -387,6 +387,9 @@ class ViewModel(Stored):
             return "The model file has not what the labels of linked instances were missed by"
         if self.shares.shape != count or not set(self.columns.units) <= set(graphs):
             return "The weights of the model file's views do not fit together"
+        by_category = self.columns.by_category
+        if by_category is not None and self.memory.fold.max(initial=0) >= by_category.sums.shape[1]:
+            return "The folds of the model file are not those of its labels by category"
         if (self.own is None) != (self.slopes is None) or (self.own is not None and self.own.max() >= count[0]):
             return "The model file does not have what each table predicts alone"
         of_tables = [view for view in views if not view.graphs]

@@ -142,14 +142,17 @@ def test_new_rows_and_categories_are_predicted_and_a_file_keeps_it_all():
     assert metrics.rmse(y[400:], model.predict(hc.HetData(new))[400:]) < 1.0
 
 
-@pytest.mark.parametrize("fault", ["ends", "sums", "shrinkage", "columns"])
+@pytest.mark.parametrize("fault", ["ends", "sums", "folds", "shrinkage", "columns"])
 def test_a_file_whose_labels_by_category_do_not_fit_is_refused(fault):
     tables, ids, y, _ = made(n=300, n_categories=80)
     model = hc.GBCRegressor(random_state=0, n_iterations=2).fit(hc.HetData(tables, None, (ids, y)))
     values, arrays = copy.deepcopy(model._get_state())
-    name = next((name for name in arrays if name.endswith(f"by_category:{fault}")), "")
+    array = "sums" if fault == "folds" else fault
+    name = next((name for name in arrays if name.endswith(f"by_category:{array}")), "")
     if fault == "ends":
         arrays[name] = arrays[name] - 1
+    elif fault == "folds":
+        arrays[name] = np.ascontiguousarray(arrays[name][:, :-1])
     elif fault == "sums":
         arrays[name] = np.ascontiguousarray(arrays[name][1:])
     elif fault == "shrinkage":
@@ -159,7 +162,7 @@ def test_a_file_whose_labels_by_category_do_not_fit_is_refused(fault):
         assert text.count('"columns": ["town"]') == 1
         values = json.loads(text.replace('"columns": ["town"]', '"columns": ["town", "z"]'))
     model._get_state = lambda: (values, arrays)
-    with pytest.raises(ModelFileError, match="do not fit together|shrinkage"):
+    with pytest.raises(ModelFileError, match="do not fit together|shrinkage|folds"):
         load(dumps(model))
 
 
