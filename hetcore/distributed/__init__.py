@@ -49,7 +49,7 @@ from hetcore.distributed.executor import DaskExecutor
 from hetcore.distributed.factor_strips import DaskStrips
 from hetcore.distributed.sharded_executor import ShardedExecutor, rows_that_fit
 from hetcore.distributed.sharded_views import ShardedViewExecutor
-from hetcore.distributed.tasks import predict, replicates
+from hetcore.distributed.tasks import check_client, predict, replicates
 from hetcore.errors import ClusterError, ParameterError
 from hetcore.events import Callback, as_callbacks
 from hetcore.factorization.estimator import Factorization
@@ -74,11 +74,16 @@ def connect(address: str, timeout: float) -> Any:
     ------
     ImportError
         Dask is not installed.
+    ParameterError
+        The address is no text, or an empty one.
     ClusterError
         Nobody answers there.
     """
     from distributed import Client
 
+    # of None, Dask starts a cluster of its own
+    if not isinstance(address, str) or not address:
+        raise ParameterError(f"address={address!r} names no Dask scheduler: give its own, as tcp://scheduler:8786.")
     try:
         return Client(address, timeout=timeout, direct_to_workers=True, set_as_default=False)
     except NOBODY:
@@ -134,8 +139,7 @@ def fit(
     if not (in_strips or isinstance(model, GBCClassifier | GBCRegressor)):
         kinds = "GBCClassifier, GBCRegressor, MatrixFactorization or HMF"
         raise ParameterError(f"A cluster fits {kinds}, not {type(model).__name__}: call its own fit.")
-    if getattr(client, "asynchronous", True) or getattr(client, "status", "") != "running":
-        raise ParameterError("client must be a connected distributed.Client, not an asynchronous or a closed one.")
+    check_client(client)
     callbacks = as_callbacks(callbacks)
     if in_strips:
         if eval_y is not None or shard_rows is not None:

@@ -20,9 +20,15 @@ from threadpoolctl import threadpool_limits
 
 from hetcore.data import HetData
 from hetcore.distributed.worker_actor import versions
-from hetcore.errors import ClusterError
+from hetcore.errors import ClusterError, ParameterError
 
-__all__ = ["check_workers", "predict", "replicates"]
+__all__ = ["check_client", "check_workers", "predict", "replicates"]
+
+
+def check_client(client: Any) -> None:
+    """Refuse what is no connected client, or an asynchronous one, with a ParameterError."""
+    if getattr(client, "asynchronous", True) or getattr(client, "status", "") != "running":
+        raise ParameterError("client must be a connected distributed.Client, not an asynchronous or a closed one.")
 
 
 def check_workers(client: Any) -> int:
@@ -30,9 +36,12 @@ def check_workers(client: Any) -> int:
 
     Raises
     ------
+    ParameterError
+        If the client can't be used.
     ClusterError
         If there is no worker, the scheduler is gone, or a worker lacks hetcore or has another version of it or polars.
     """
+    check_client(client)
     where = getattr(client.scheduler, "address", "")
     try:
         found = client.run(versions)
@@ -72,11 +81,16 @@ def replicates(model: Any, seeds: Iterable[int], given: Sequence[Any], client: A
 
     Raises
     ------
+    ParameterError
+        If `given` is no tuple, or the client can't be used.
     ClusterError
         As of `check_workers`, or a task can't be done.
     """
     from sklearn.base import clone
 
+    if not isinstance(given, tuple | list):
+        kind = type(given).__name__
+        raise ParameterError(f"given must be a tuple, not {kind}: give (data,) or (X, y), what fit takes by position.")
     models = [clone(model).set_params(random_state=seed) for seed in seeds]
     return _all(client, _fitted, models, (tuple(given), options))
 
@@ -102,6 +116,8 @@ def predict(model: Any, X: Any, client: Any, method: str = "predict", **options:
 
     Raises
     ------
+    ParameterError
+        If the client can't be used.
     ClusterError
         As of `check_workers`, or a task can't be done.
     """

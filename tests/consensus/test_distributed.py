@@ -322,6 +322,13 @@ def test_a_loop_of_dask_that_does_not_start_is_nobody_there(monkeypatch):
         distributed.connect("tcp://127.0.0.1:1", 0.2)
 
 
+@pytest.mark.parametrize("address", [None, ""])
+def test_no_address_is_refused_and_starts_no_cluster(address, monkeypatch):
+    monkeypatch.setattr(dask, "Client", None)
+    with pytest.raises(ParameterError, match=r"^address=(None|'') names no Dask scheduler: give its own"):
+        distributed.connect(address, 0.2)
+
+
 # ---- many fits -------------------------------------------------------------------------------------------------------
 
 

@@ -15,7 +15,7 @@ import hetcore as hc
 from experiments import __main__ as shell
 from experiments.protocols import PROTOCOLS, Protocol
 from hetcore import model_files
-from hetcore.errors import ClusterError
+from hetcore.errors import ClusterError, ParameterError
 from tests.clusters import QUIET
 from tests.consensus.test_consensus import planted
 from tests.experiments.toy import toy  # noqa: F401 - a fixture
@@ -110,6 +110,10 @@ def test_what_can_not_be_done_is_refused_at_the_start(near, monkeypatch):
     model = hc.HGBMRegressor(n_iterations=2)
     with pytest.raises(ValueError, match="inconsistent numbers of samples"):
         distributed.replicates(model, [0], (X, y[:3]), near)
+    with pytest.raises(ParameterError, match=r"given must be a tuple, not ndarray: give \(data,\) or \(X, y\)"):
+        distributed.replicates(model, [0], X, near)
+    with pytest.raises(ParameterError, match=r"given must be a tuple, not HetData"):
+        distributed.replicates(hc.GBCRegressor(), [0], planted("regression")[0], near)
     # in one process the worker's versions are asked for by the same name: its answer alone is another
     answers = iter([tasks.versions() | {"polars": "0.1"}])
     monkeypatch.setattr(near, "run", lambda asked: {"tcp://one": next(answers)})
@@ -117,6 +121,20 @@ def test_what_can_not_be_done_is_refused_at_the_start(near, monkeypatch):
         ClusterError, match=r"worker at tcp://one has polars 0\.1 and this process \S+: install the same"
     ):
         distributed.replicates(model, [0], (X, y), near)
+
+
+def test_what_is_no_connected_client_is_refused(near):
+    X, y = rows()
+    model = hc.HGBMRegressor(n_iterations=2).fit(X, y)
+    closed = dask.Client(near.cluster, set_as_default=False)
+    closed.close()
+    for client in (None, closed):
+        for use in (
+            lambda given=client: distributed.predict(model, X, given),
+            lambda given=client: distributed.replicates(model, [0], (X, y), given),
+        ):
+            with pytest.raises(ParameterError, match="^client must be a connected"):
+                use()
 
 
 def test_a_cluster_without_a_worker_is_refused():

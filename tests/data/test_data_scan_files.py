@@ -1,12 +1,14 @@
 """Files of scanned tables that are other than they seem: changed, led astray, half written, named by their folders."""
 
 import os
+from unittest.mock import Mock
 
 import numpy as np
 import polars as pl
 import pytest
 
 import hetcore as hc
+from hetcore.data.reading import parquet_files
 from hetcore.errors import DataError
 
 IDS = [f"i{k:02}" for k in range(40)]
@@ -97,6 +99,23 @@ def _refused(match, *given, **more):
     with pytest.raises(DataError, match=match) as caught:
         hc.HetData.scan(*given, **more)
     assert "\n" not in str(caught.value) and str(caught.value).endswith(".")
+
+
+@pytest.mark.parametrize(
+    ("error", "cure"),
+    [
+        (None, "it is not there: put it back, on a disk that all processes see"),
+        (PermissionError(13, "Permission denied"), "this process may not: give it the right to read"),
+    ],
+)
+def test_a_file_that_is_gone_or_closed_after_the_scan_is_told_as_that(tmp_path, monkeypatch, error, cure):
+    file = _write(tmp_path / "s.parquet", id=["a", "b"], x=[1.0, 2.0])
+    data = hc.HetData.scan({"s": file})
+    file.unlink()
+    if error is not None:
+        monkeypatch.setattr(parquet_files, "_stamp", Mock(side_effect=error))
+    with pytest.raises(DataError, match=rf"^The file '\S+s\.parquet' can't be read, {cure}"):
+        data.sources["s"].column("x")
 
 
 def test_a_part_that_is_not_there_is_refused(tmp_path):

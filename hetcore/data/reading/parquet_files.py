@@ -186,8 +186,13 @@ def _opened(file: Path, read: Any) -> Any:
 
 
 def _unreadable(file: Any, error: BaseException) -> DataError:
+    name = f"The file {quoted(str(file), 200)} can't be read"
+    if isinstance(error, FileNotFoundError):
+        return DataError(f"{name}, it is not there: put it back, on a disk that all processes see.")
+    if isinstance(error, PermissionError):
+        return DataError(f"{name}, this process may not: give it the right to read the file and its folder.")
     reason = " ".join(str(error).split())[:160]
-    return DataError(f"The file {quoted(str(file), 200)} can't be read as Parquet ({reason}): write it again as that.")
+    return DataError(f"{name} as Parquet ({reason}): write it again as that.")
 
 
 def _stamp(file: Path) -> tuple[int, int]:
