@@ -177,7 +177,7 @@ class ShardedExecutor(DaskExecutor):
 
 def rows_that_fit(client: Any, data: HetData, n_outputs: int) -> int | None:
     """Return of how many instances a worker holds the records of all tables; None if each table fits a worker."""
-    workers = client.scheduler_info()["workers"].values()
+    workers = client.scheduler_info(n_workers=-1)["workers"].values()
     limits = [each["memory_limit"] for each in workers if each.get("memory_limit")]
     sizes = [source.n_rows * (source.n_columns + RECORD_BYTES * n_outputs) for source in data.sources.values()]
     if not limits or max(sizes) <= SHARE * min(limits):

@@ -201,14 +201,19 @@ def test_ranges_are_of_whole_blocks():
 def test_what_fits_a_worker_is_not_cut():
     data, _ = planted("regression")
 
-    def cluster_of(limit):
-        info = {"workers": {name: {"memory_limit": limit} for name in "ab"}}
-        return SimpleNamespace(scheduler_info=lambda: info)
+    def cluster_of(limit, n_workers=2):
+        workers = [(name, {"memory_limit": limit}) for name in range(n_workers)]
+
+        def scheduler_info(n_workers=5):  # as of Dask 2026.1, where -1 are all
+            return {"workers": dict(workers if n_workers < 0 else workers[:n_workers])}
+
+        return SimpleNamespace(scheduler_info=scheduler_info)
 
     largest = max(source.n_rows * (source.n_columns + 100) for source in data.sources.values())
     assert sharded_executor.rows_that_fit(cluster_of(2 * largest), data, 1) is None
     assert sharded_executor.rows_that_fit(cluster_of(0), data, 1) is None
     assert 1 <= sharded_executor.rows_that_fit(cluster_of(2 * largest - 2), data, 1) <= 50
+    assert sharded_executor.rows_that_fit(cluster_of(2 * largest - 2, 20), data, 1) == -(-data.n // 20)
 
 
 @pytest.mark.slow
