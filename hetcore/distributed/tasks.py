@@ -20,15 +20,29 @@ from threadpoolctl import threadpool_limits
 
 from hetcore.data import HetData
 from hetcore.distributed.worker_actor import versions
+from hetcore.distributed.worker_pool import SCHEDULER_SECONDS, check_versions, explained
 from hetcore.errors import ClusterError, ParameterError
 
 __all__ = ["check_client", "check_workers", "predict", "replicates"]
 
 
 def check_client(client: Any) -> None:
-    """Refuse what is no connected client, or an asynchronous one, with a ParameterError."""
+    """Refuse a client that can't be used, or whose scheduler does not answer within some seconds.
+
+    Raises
+    ------
+    ParameterError
+        If it is no connected client, or an asynchronous one.
+    ClusterError
+        If the scheduler is gone.
+    """
     if getattr(client, "asynchronous", True) or getattr(client, "status", "") != "running":
         raise ParameterError("client must be a connected distributed.Client, not an asynchronous or a closed one.")
+    where = client.scheduler.address
+    try:
+        client.sync(client.scheduler.ncores, callback_timeout=SCHEDULER_SECONDS)
+    except OSError:
+        raise _scheduler_gone(where) from None
 
 
 def check_workers(client: Any) -> int:
@@ -42,21 +56,24 @@ def check_workers(client: Any) -> int:
         If there is no worker, the scheduler is gone, or a worker lacks hetcore or has another version of it or polars.
     """
     check_client(client)
-    where = getattr(client.scheduler, "address", "")
+    where = client.scheduler.address
     try:
-        found = client.run(versions)
-    except ModuleNotFoundError as error:
-        raise ClusterError(f"A Dask worker lacks {error.name}: install hetcore's requirements there.") from None
+        answers = client.run(versions, on_error="return")
     except (OSError, ValueError, RuntimeError):
-        raise ClusterError(f"The Dask scheduler at {where} is gone: try again once it is back.") from None
+        raise _scheduler_gone(where) from None
+    # a worker that is lost meanwhile is no fault: the others do what it would have done
+    found = {address: each for address, each in answers.items() if not isinstance(each, OSError)}
     if not found:
         raise ClusterError(f"The Dask cluster at {where} has no worker: start some, and try again.")
     for address, theirs in found.items():
-        for name, own in versions().items():
-            if theirs[name] != own:
-                what = f"has {name} {theirs[name]} and this process {own}"
-                raise ClusterError(f"The Dask worker at {address} {what}: install the same version there.")
+        if isinstance(theirs, Exception):
+            raise explained(theirs, address) from None
+        check_versions(address, theirs)
     return sum(client.nthreads().values())
+
+
+def _scheduler_gone(where: str) -> ClusterError:
+    return ClusterError(f"The Dask scheduler at {where} is gone: try again once it is back.")
 
 
 def replicates(model: Any, seeds: Iterable[int], given: Sequence[Any], client: Any, **options: Any) -> list[Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import CancelledError
 from dataclasses import dataclass
 from typing import Any
@@ -12,7 +12,7 @@ from typing import Any
 from hetcore.distributed.worker_actor import WorkerActor, versions
 from hetcore.errors import ClusterError
 
-__all__ = ["Call", "WorkerLostError", "Worker", "WorkerPool"]
+__all__ = ["Call", "WorkerLostError", "Worker", "WorkerPool", "check_versions", "explained"]
 
 POLL_SECONDS = 0.5  # between looks at whether a silent worker is still there
 SCHEDULER_SECONDS = 10.0  # that the scheduler has for an answer
@@ -124,11 +124,7 @@ class WorkerPool:
         asked = self.call(worker, "versions").future
         if asked is None:
             raise WorkerLostError
-        found = self._waited(worker, asked.result)
-        for name, own in versions().items():
-            if found[name] != own:
-                what = f"has {name} {found[name]} and this process {own}"
-                raise ClusterError(f"The Dask worker at {worker.address} {what}: install the same version there.")
+        check_versions(worker.address, self._waited(worker, asked.result))
 
     def _addresses(self) -> list[str]:
         """Return the workers' addresses in order."""
@@ -155,7 +151,7 @@ class WorkerPool:
                 # A cluster that closes ends its workers first: who is gone, only the scheduler's answer tells.
                 if worker.address not in self._addresses() or worker.lost or _is_end(error):
                     raise WorkerLostError from None
-                raise _explained(error, worker.address) from error
+                raise explained(error, worker.address) from error
 
     def _check_scheduler(self) -> None:
         if self._client.status != "running":
@@ -166,13 +162,21 @@ class WorkerPool:
         return ClusterError(f"The Dask scheduler at {where} is gone, and the fit with it: fit again once it is back.")
 
 
+def check_versions(address: str, theirs: Mapping[str, str]) -> None:
+    """Refuse a worker that has another version of what must be the same everywhere, with a ClusterError."""
+    for name, own in versions().items():
+        if theirs[name] != own:
+            what = f"has {name} {theirs[name]} and this process {own}"
+            raise ClusterError(f"The Dask worker at {address} {what}: install the same version there.")
+
+
 def _is_end(error: Exception) -> bool:
     """Tell whether Dask says of itself that a call ended with its worker; whoever failed says it in other words."""
     return isinstance(error, CancelledError) or type(error).__module__.startswith("distributed.")
 
 
-def _explained(error: Exception, address: str) -> Exception:
-    """Return our own errors as they are, and others as one sentence."""
+def explained(error: Exception, address: str) -> Exception:
+    """Return what a worker failed with: our own errors as they are, and others as one sentence."""
     if type(error).__module__.startswith("hetcore."):
         return error
     if isinstance(error, ModuleNotFoundError):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import sys
+from types import SimpleNamespace
 
 import joblib
 import numpy as np
@@ -116,7 +118,7 @@ def test_what_can_not_be_done_is_refused_at_the_start(near, monkeypatch):
         distributed.replicates(hc.GBCRegressor(), [0], planted("regression")[0], near)
     # in one process the worker's versions are asked for by the same name: its answer alone is another
     answers = iter([tasks.versions() | {"polars": "0.1"}])
-    monkeypatch.setattr(near, "run", lambda asked: {"tcp://one": next(answers)})
+    monkeypatch.setattr(near, "run", lambda asked, on_error: {"tcp://one": next(answers)})
     with pytest.raises(
         ClusterError, match=r"worker at tcp://one has polars 0\.1 and this process \S+: install the same"
     ):
@@ -144,6 +146,33 @@ def test_a_cluster_without_a_worker_is_refused():
         pytest.raises(ClusterError, match=r"The Dask cluster at \S+ has no worker: start some, and try again\.$"),
     ):
         tasks.check_workers(found)
+
+
+def test_a_worker_that_is_lost_while_it_is_asked_is_no_fault(near, monkeypatch):
+    answers = {"tcp://lost": OSError("connection reset"), "tcp://one": tasks.versions()}
+    monkeypatch.setattr(near, "run", lambda asked, on_error: answers)
+    assert tasks.check_workers(near) == 2
+    answers["tcp://two"] = ModuleNotFoundError("No module named 'numba'", name="numba")
+    with pytest.raises(ClusterError, match="worker at tcp://two lacks numba: install hetcore's requirements there"):
+        tasks.check_workers(near)
+    del answers["tcp://one"], answers["tcp://two"]
+    with pytest.raises(ClusterError, match="has no worker: start some"):
+        tasks.check_workers(near)
+
+
+def test_a_scheduler_that_does_not_answer_is_not_waited_for(near, monkeypatch):
+    async def never():
+        await asyncio.sleep(60)
+
+    monkeypatch.setattr(tasks, "SCHEDULER_SECONDS", 0.05)
+    monkeypatch.setattr(near, "scheduler", SimpleNamespace(ncores=never, address="tcp://one"))
+    X, y = rows()
+    for use in (
+        lambda: distributed.fit(hc.GBCRegressor(as_printed=True), planted("regression")[0], near),
+        lambda: distributed.replicates(hc.HGBMRegressor(), [0], (X, y), near),
+    ):
+        with pytest.raises(ClusterError, match="^The Dask scheduler at tcp://one is gone: try again once it is back"):
+            use()
 
 
 @pytest.mark.slow
