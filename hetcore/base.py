@@ -27,6 +27,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import ThreadpoolController
 
+from hetcore.category_labels import CategoryLabels
 from hetcore.checks import check_aligned, check_arrays, warn_of_other_classes
 from hetcore.data import HetData
 from hetcore.data.columns import check_index
@@ -304,6 +305,11 @@ class BoostedEstimator(Estimator):
         fitted = getattr(self, "_fitted_to", None)
         return fitted.sources if fitted is not None else (), ()
 
+    @property
+    def _category_labels(self) -> CategoryLabels | None:
+        """What the fit knows of columns of very many categories."""
+        return None
+
     def _check_predictable(self, data: Any) -> None:
         """Check what is to be predicted from: a HetData, whose parts have the names that they had in the fit.
 
@@ -316,8 +322,13 @@ class BoostedEstimator(Estimator):
         _warn_of_names("source", sources, data.sources)
         _warn_of_names("graph", graphs, data.graphs)
         for name, known in (self._ranges or {}).items():
-            if name in data.sources:
-                for sentence in messages(f"Source {quoted(name)}", known, *shifted_columns(known, data.sources[name])):
+            source = data.sources.get(name)
+            # the very same values: nothing to look at
+            if source is not None and source.ranges != known:
+                far, new = shifted_columns(known, source)
+                if self._category_labels is not None:
+                    new |= self._category_labels.unseen(name, source)
+                for sentence in messages(f"Source {quoted(name)}", known, far, new):
                     warnings.warn(sentence, UnfamiliarValuesWarning, stacklevel=4)
 
     def __sklearn_is_fitted__(self) -> bool:

@@ -27,6 +27,7 @@ __all__ = ["CategoryLabels", "links_within_categories"]
 LEAST, MOST = 0.5, 100.0  # labels' worth of the mean of all, to which a category's is shrunk
 MOST_COLUMNS, MOST_VALUES = 60, 10_000  # of all mean labels, of the columns of most categories; of one the commonest
 NO_VALUE = -2
+SHARE_SEEN, CHANCE = 0.1, 1e-3  # of the fit's share of known categories; of hardly any by chance
 SOME_LINKS, NEARLY_ALL = 10_000, 0.9  # of a graph that are looked at; their share within categories
 
 
@@ -46,6 +47,8 @@ class CategoryLabels(Stored):
         Of each category and fold the sums of the k labels, and last how many there are.
     shrinkage : (c,) float64
         How many labels' worth the mean of all has.
+    rare : (c,) float64 or None
+        Of the fit's values, which share is none of the categories; None in older files.
     """
 
     tables: list[str] = value(TEXTS)
@@ -54,6 +57,7 @@ class CategoryLabels(Stored):
     ends: NDArray[np.int64] = array("c", np.int64, 0)
     sums: NDArray[np.float64] = array("v f q")
     shrinkage: NDArray[np.float64] = array("c", low=0)
+    rare: NDArray[np.float64] | None = array("c", low=0, high=1, optional=True)
 
     @classmethod
     def of(cls, data: HetData, labels: KnownLabels) -> CategoryLabels | None:
@@ -65,10 +69,12 @@ class CategoryLabels(Stored):
         texts = [text for each in found for text in each[0].to_list()]
         width = int(labels.fold.max()) + 1, labels.codes.shape[1] + 1
         names = {"tables": [each[1] for each in found], "columns": [each[2] for each in found], "values": texts}
-        made = cls(**names, ends=ends, sums=np.zeros((len(texts), *width)), shrinkage=np.ones(len(found)))
+        sums, shrinkage, rare = np.zeros((len(texts), *width)), *np.ones((2, len(found)))
+        made = cls(**names, ends=ends, sums=sums, shrinkage=shrinkage, rare=rare)
         known = np.flatnonzero(labels.known)
         given = np.column_stack([labels.codes[known], np.ones(known.size)])
         for place, code in enumerate(made._codes(data)):
+            rare[place] = (code[code != NO_VALUE] < 0).mean()
             code = code[known]
             some = code >= 0
             np.add.at(made.sums, (code[some], labels.fold[known[some]]), given[some])
@@ -123,6 +129,23 @@ class CategoryLabels(Stored):
             means.append(mean)
             counts.append(np.where(none, np.nan, np.log1p(there[:, -1])))
         return np.hstack([*means, np.column_stack(counts)]).astype(np.float32)
+
+    def unseen(self, table: str, source: Source) -> dict[str, str]:
+        """Return columns of a table hardly a value of which is a category of the fit, each with an example.
+
+        That is a tenth of what there was then, or less, where chance would do so once in a thousand times.
+        """
+        found = {}
+        for k in range(len(self.columns)) if self.rare is not None else ():
+            name, rare = self.columns[k], float(self.rare[k])
+            if self.tables[k] != table or name not in source.columns:
+                continue
+            values = as_text(source.column(name)).drop_nulls()
+            new = values.filter(positions(values, pl.Series(self.values[self._parts[k]], dtype=pl.String)) < 0)
+            few = len(values) - len(new) <= SHARE_SEEN * (1.0 - rare) * len(values)
+            if len(new) and few and rare ** len(values) < CHANCE:
+                found[name] = new[0]
+        return found
 
     def width(self, counted: bool) -> int:
         """Return how many columns `of_instances` has, with the counts or without."""

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from hetcore.base import BoostedEstimator
+from hetcore.category_labels import CategoryLabels
 from hetcore.collective.algorithms import Algorithm1, Algorithm3, unscaled
 from hetcore.collective.crossfit import SEVERAL, CrossFitted, bins_of
 from hetcore.collective.events import described
@@ -249,6 +250,10 @@ class Collective(BoostedEstimator):
     @property
     def _known_parts(self) -> tuple[Collection[str], Collection[str]]:
         return self.model_.columns.encoders, self.model_.graphs
+
+    @property
+    def _category_labels(self) -> CategoryLabels | None:
+        return self.model_.columns.by_category
 
     def _fitted(self, data: HetData, y: Any, traced: list | None = None) -> NDArray[np.float64]:
         self._check_predictable(data)

@@ -62,6 +62,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hetcore.base import BoostedEstimator, ClassifierScore, RegressorScore
+from hetcore.category_labels import CategoryLabels
 from hetcore.consensus.boosting import ViewBoosting
 from hetcore.consensus.executor import Executor, LocalExecutor
 from hetcore.consensus.predictor import StagewiseModel, in_no_table
@@ -254,6 +255,11 @@ class _GBC(Tempering, BoostedEstimator):
     @property
     def _known_parts(self) -> tuple[Collection[str], Collection[str]]:
         return self.source_weights_, self.graph_weights_
+
+    @property
+    def _category_labels(self) -> CategoryLabels | None:
+        columns = getattr(self.model_, "columns", None)
+        return None if columns is None else columns.by_category
 
     def _explained(self, data: HetData, by_row: bool = False) -> tuple[list[NDArray], NDArray[np.float64]]:
         """Return what each part adds to the raw scores, and what comes of it: probabilities or standardised numbers.

@@ -21,6 +21,7 @@ from hetcore.consensus.executor import Executor
 from hetcore.consensus.recall import MEMORY, held_beside
 from hetcore.consensus.view_consensus import choose_lambda1
 from hetcore.consensus.view_predictor import ViewModel, added
+from hetcore.consensus.views import ViewColumns
 from hetcore.data import HetData
 from hetcore.kernels.threads import run_each
 from hetcore.schema import Stored, parts
@@ -216,6 +217,11 @@ class RepeatedModel(Stored):
     @property
     def source_names(self) -> list[str]:
         return self.models[0].source_names
+
+    @property
+    def columns(self) -> ViewColumns:
+        """Those of the first fit."""
+        return self.models[0].columns
 
     def stripped(self, data: HetData) -> int:
         """Return how many labelled instances have lost their records: see `ViewModel.stripped`."""

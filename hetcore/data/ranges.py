@@ -10,7 +10,8 @@ the training span. So a column in metres for kilometres is told, one in inches f
 
 Kept of a column of categories: the 64 commonest and the share of the others. Where others are less than a tenth of the
 training and nine tenths of five values or more, these are **unseen**; so are any that nothing of the training is, where
-it has no others. A column without any value in 20 rows or more is told as well.
+it has no others; of columns of very many categories `hetcore.category_labels` knows more. A column without any value
+in 20 rows or more is told as well.
 """
 
 from __future__ import annotations

@@ -65,7 +65,8 @@ def test_new_houses_files_and_towns_that_nobody_knows():
     alone = hc.GBRegressor().fit(data, seen)
     # with the rows of the fit beside them or without, and of a town that the fit has not seen
     assert_array_equal(alone.predict(hc.HetData({"houses": new})), alone.predict(data)[hidden])
-    nowhere = alone.predict(hc.HetData({"houses": new.with_columns(town=pl.lit("elsewhere"))}))
+    with pytest.warns(hc.UnfamiliarValuesWarning, match="hardly a value of 'town' was there in training"):
+        nowhere = alone.predict(hc.HetData({"houses": new.with_columns(town=pl.lit("elsewhere"))}))
     assert np.isfinite(nowhere).all() and nowhere.std() < 0.9 * data.y.std()
 
 

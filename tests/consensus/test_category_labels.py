@@ -142,6 +142,29 @@ def test_new_rows_and_categories_are_predicted_and_a_file_keeps_it_all():
     assert metrics.rmse(y[400:], model.predict(hc.HetData(new))[400:]) < 1.0
 
 
+@pytest.mark.parametrize("method", [hc.GBCRegressor, hc.GBRegressor])
+@pytest.mark.parametrize("n_labels", [150, 300])
+def test_categories_written_otherwise_than_in_the_fit_are_warned_of(method, n_labels):
+    tables, ids, y, _ = made(n=400, n_categories=100)
+    model = method(random_state=0, n_iterations=1).fit(hc.HetData(tables, None, (ids[:n_labels], y[:n_labels])))
+    again = load(dumps(model))
+    new = {name: table.with_columns(pl.col("id") + " anew") for name, table in tables.items()}
+    town = pl.col("town")
+    for given in (town.str.to_uppercase(), town + " ", town.str.slice(1).cast(pl.Float64)):
+        data = hc.HetData(new | {"b": new["b"].with_columns(given)})
+        for each in (model, again):
+            with pytest.warns(UnfamiliarValuesWarning, match="Source 'b': hardly a value of 'town' was there"):
+                each.predict(data)
+    # a sixth are unknown; all are of one category, none of the commonest perhaps
+    partly = new["b"].with_columns(pl.when(pl.col("z") > -1).then(town).otherwise(pl.lit("x")).alias("town"))
+    some = hc.HetData(new | {"b": partly})
+    one = tables["b"].filter(pl.col("town") == "c7").with_columns(pl.col("id") + " anew")
+    for data in (some, hc.HetData({"a": new["a"], "b": one})):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", UnfamiliarValuesWarning)
+            model.predict(data)
+
+
 @pytest.mark.parametrize("fault", ["ends", "sums", "folds", "shrinkage", "columns"])
 def test_a_file_whose_labels_by_category_do_not_fit_is_refused(fault):
     tables, ids, y, _ = made(n=300, n_categories=80)
