@@ -30,14 +30,25 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _problems(args: argparse.Namespace) -> list[Any]:
     from datasets import suite  # beside hetcore, not below it: only experiments need it
 
-    asked = args.problems.split(",") if args.problems else None
-    return [each for each in suite.problems(args.use, args.half) if asked is None or each.name in asked]
+    found = {each.name: each for each in suite.problems(args.use, args.half)}
+    asked = _listed(args.problems) or list(found)
+    for name in asked:
+        if name not in found:
+            raise ParameterError(f"problem={name!r} is not one of the use and half: give some of {', '.join(found)}.")
+    return [each for name, each in found.items() if name in asked]
+
+
+def _shares(args: argparse.Namespace) -> list[float] | None:
+    try:
+        return [float(share) for share in args.shares.split(",")] if args.shares else None
+    except ValueError:
+        raise ParameterError(f"shares={args.shares!r} are not numbers: give some as 10,50,90.") from None
 
 
 def _run(args: argparse.Namespace) -> None:
     use = USES[args.use]
     methods = _listed(args.methods) or [*use.methods, *use.peers]
-    shares = [float(share) for share in args.shares.split(",")] if args.shares else None
+    shares = _shares(args)
     with on_cluster(args.cluster) as parallel:
         runner.run(
             args.use,
@@ -63,7 +74,7 @@ def _print(args: argparse.Namespace) -> None:
     method = args.method or next(iter(use.methods))
     there = runner.read(args.results, args.use, problems)
     names = {problem.name for problem in problems}
-    shares = [float(share) for share in args.shares.split(",")] if args.shares else None
+    shares = _shares(args)
     # The file has cells of all problems and shares; asked is for some.
     kept = [each for each in there if each["problem"] in names and (shares is None or each["share"] in shares)]
     # cells of peers whose library is not installed here are told too

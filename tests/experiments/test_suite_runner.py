@@ -141,6 +141,19 @@ def test_an_unknown_method_is_refused(problem, tmp_path):
         runner.run("consensus", [problem], ["magic"], shares=[50], splits=1, results=tmp_path)
 
 
+@pytest.mark.parametrize(
+    ("asked", "sentence"),
+    [
+        (["--problems", "mfeat,nosuch"], "problem='nosuch' is not one of the use and half: give some of "),
+        (["--problems", "mfeat", "--shares", "10,few"], "shares='10,few' are not numbers: give some as 10,50,90."),
+    ],
+)
+@pytest.mark.parametrize("command", ["run", "table"])
+def test_a_shell_with_a_wrong_word_runs_nothing_and_says_so(command, asked, sentence, tmp_path, capsys):
+    assert suite_shell.main([command, *asked, "--results", str(tmp_path)]) == 2
+    assert capsys.readouterr().err.startswith(sentence) and not list(tmp_path.iterdir())
+
+
 def domains(task, n=80):
     """Return two domains that differ by a shift of the numbers."""
     rng = np.random.default_rng(0)
