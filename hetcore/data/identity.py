@@ -24,28 +24,18 @@ from hetcore.errors import DataError
 
 __all__ = [
     "IdTally", "as_ids", "check_name", "converted_finding", "decimal_texts", "float_texts", "id_findings", "is_missing",
-    "positions", "text_array",
-    "total_findings", "unique_ids",
+    "positions", "text_array", "unique_ids",
 ]  # fmt: skip
 
 EXACT = 2.0**53
 """The least magnitude whose float stands for two whole numbers, itself and the next."""
 
-LEAST_SUMMED = 4
-"""Rows, the last among them, below which a sum of the others may be chance."""
-LOOKED_AT, LOOKED_THROUGH = 50, 10_000
-"""Columns that are added up at most, and rows that are for sums of a part: of 20,000 columns some tell."""
-TOTALS = (
-    "total", "totals", "grand total", "subtotal", "sum", "average", "mean", "summe", "gesamt", "somme", "totale",
-)  # fmt: skip
-"""Ids of rows that are no record."""
 ODD_IDS = {
     "spaced": r"^\s|\s$",
     "rounded": r"^\d\.\d+E\+\d+$",
     "word": r"(?i)^(?:nan|nat|none|null|<na>|#?n/a)$",
 }
 """Patterns of ids that are told of: as text NaN of two tables would be one instance."""
-_CALLED_TOTAL = r"(?i)^\s*(?:{0})\b|\b(?:{0})\s*:?\s*$".format("|".join(TOTALS))
 
 
 def check_name(noun: str, name: Any) -> None:
@@ -85,129 +75,6 @@ def as_ids(values: Any) -> tuple[pl.Series, list[Finding]]:
 def converted_finding(count: int, type_name: str, examples: tuple[str, ...]) -> Finding:
     """Report ids of another type that became text."""
     return Finding("id_converted", "", count, f"{counted(count, 'id')} of type {type_name} became text", examples)
-
-
-def total_findings(ids: pl.Series, frame: pl.DataFrame) -> list[Finding]:
-    """Report rows that are no record but what others come to: among the others, and the first or the last row.
-
-    A row among the others sums up the rows since the last such row, and is called a total, has no text or is one of two
-    and more; or it is called a total alone and has no text. The first row or the last sums up all others, or the last
-    is called so. A row sums up others where half of its numbers or more do.
-
-    Parameters
-    ----------
-    ids : polars Series of String (n,)
-    frame : polars DataFrame (n, ...)
-        Of plain types.
-    """
-    if len(ids) < LEAST_SUMMED:
-        return []
-    numbers = [name for name, dtype in frame.schema.items() if dtype.is_numeric()][:LOOKED_AT]
-    among = _totals_among(ids, frame.head(LOOKED_THROUGH), numbers)
-    found = _end_findings(ids, frame.select(numbers), among)
-    found += [_note_finding(ids, frame)]
-    if among:
-        message = f"{counted(len(among), 'row')} among the others called a total, or the sum of those above or below: "
-        message += "kept as instances; leave out what is no record"
-        found.append(Finding("total_row", "", len(among), message, tuple(ids.gather(among[:5]))))
-    return [finding for finding in found if finding]
-
-
-def _end_findings(ids: pl.Series, numbers: pl.DataFrame, among: list[int]) -> list[Finding | None]:
-    """Report the first and the last row, if it is the sum of the others but those `among` them, or called so."""
-    each, rows = pl.all().cast(pl.Float64).fill_nan(None).fill_null(0.0), [0, len(ids) - 1, *among]
-    # asked for at once: each question to a frame takes a tenth of a millisecond, however few its rows
-    sums = (
-        each.sum().name.prefix("sum "),
-        (each != 0).sum().name.prefix("filled "),
-        each.abs().max().name.prefix("most "),
-    )
-    rest, filled, most = numbers.select(*sums).to_numpy().reshape(3, numbers.width)
-    taken = numbers.select(each.gather(rows)).to_numpy().reshape(len(rows), numbers.width)
-    parts, found = taken[2:], []
-    for k, own in zip(rows[:2], taken):
-        # no column of zeros and a one, whose last value may be that one by chance
-        others = filled - (own != 0) - (parts != 0).sum(axis=0)
-        summed = _are_equal(own, rest - own - parts.sum(axis=0)) & (others >= LEAST_SUMMED - 1)
-        # of numbers with both signs a sum may be any
-        summed &= np.abs(own) >= most
-        found += [_end_finding(k, ids, numbers.columns, summed)] if k not in among else []
-    return found
-
-
-def _end_finding(k: int, ids: pl.Series, names: list[str], summed: NDArray[np.bool_]) -> Finding | None:
-    """Report row k, the first or the last, that is the sum of the others in some columns, or called so."""
-    named = k > 0 and ids[k].strip().rstrip(":").casefold() in TOTALS
-    if not (named or 2 * summed.sum() >= len(summed) > 0):
-        return None
-    columns = tuple(name for name, is_sum in zip(names, summed) if is_sum)
-    why = f"the sum of the others in {counted(len(columns), 'column')}" if columns else "named as a sum of the others"
-    end = "last" if k else "first"
-    message = f"the {end} row, {quoted(ids[k])}, is {why}: kept as an instance; leave it out if it is no record"
-    return Finding("total_row", "", 1, message, columns)
-
-
-def _note_finding(ids: pl.Series, frame: pl.DataFrame) -> Finding | None:
-    """Report a last row that has no value at all, alone of all rows: a note below the table."""
-    others = frame.head(len(ids) - 1)
-    bare = pl.all_horizontal(pl.all().is_null())
-    if any(cell is not None for cell in frame.row(-1)) or others.select(bare.any()).item():
-        return None
-    # of one column that cell may just be missing, but an id of several words beside ids of one is no id
-    if frame.width == 1 and (" " not in ids[-1].strip() or ids.head(len(others)).str.contains(" ").any()):
-        return None
-    message = f"the last row, {quoted(ids[-1])}, has no value at all: kept as an instance; leave it out if it is a note"
-    return Finding("note_row", "", 1, message)
-
-
-def _totals_among(ids: pl.Series, frame: pl.DataFrame, numbers: list[str]) -> list[int]:
-    """Return the rows that are totals of the rows above, or of those below, since the last such row, in their order."""
-    values = frame.select(pl.col(numbers).cast(pl.Float64).fill_nan(None).fill_null(0.0)).to_numpy()
-    texts = [frame[name] for name, dtype in frame.schema.items() if dtype == pl.String][:LOOKED_AT]
-    called = np.any([_is_called_total(text) for text in (ids.head(frame.height), *texts)], axis=0)
-    bare = np.all([text.is_null().to_numpy() for text in texts], axis=0) if texts else np.zeros(frame.height, bool)
-    # of texts that are mostly missing a missing one says nothing
-    bare &= bare.mean() < 0.5
-    summing = max(_block_sums(values), [len(values) - 1 - k for k in _block_sums(values[::-1])], key=len)
-    if len(summing) < 2 or not _are_large(values, summing):
-        summing = [k for k in summing if called[k] or bare[k]]
-    # one alone at an end sums up all others
-    summing = [] if summing in ([0], [len(ids) - 1]) else summing
-    # a longer name that no sum confirms is that of a record, such as Total Recall
-    alone = ids.head(frame.height).str.strip_chars(" :").str.to_lowercase().is_in(TOTALS).to_numpy() & bare
-    return sorted({*summing, *(k for k in np.flatnonzero(alone).tolist() if k < len(ids) - 1)})
-
-
-def _is_called_total(texts: pl.Series) -> NDArray[np.bool_]:
-    return texts.str.contains(_CALLED_TOTAL).fill_null(False).to_numpy()
-
-
-def _block_sums(values: NDArray[np.float64]) -> list[int]:
-    """Return the rows of values (n, d) that are, in half of the columns, the sum of three and more since the last."""
-    found, start = [], 0
-    while True:
-        for size in (64, 1024, len(values)):
-            block = values[start : start + size]
-            sums, filled = np.cumsum(block, axis=0)[2:-1], np.cumsum(block != 0, axis=0)[2:-1]
-            equal = _are_equal(block[3:], sums) & (filled >= LEAST_SUMMED - 1)
-            rows = np.flatnonzero(2 * equal.sum(axis=1) >= max(values.shape[1], 1))
-            if rows.size or len(block) < size:
-                break
-        if not rows.size:
-            return found
-        found.append(start + 3 + int(rows[0]))
-        start = found[-1] + 1
-
-
-def _are_equal(values: NDArray[np.float64], sums: NDArray[np.float64]) -> NDArray[np.bool_]:
-    # less than a half apart too: a number that doubles is one more than all before
-    return np.isclose(values, sums, rtol=1e-9, atol=0.0) & (np.abs(values - sums) < 0.5)
-
-
-def _are_large(values: NDArray[np.float64], rows: list[int]) -> bool:
-    """Tell whether sums are too large to be met by chance: twenty times the least step of half of the columns."""
-    steps = np.array([np.diff(np.unique(column)).min(initial=np.inf) for column in values.T])
-    return bool((2 * (np.abs(values[rows]) >= 20 * steps).sum(axis=1) >= values.shape[1]).all())
 
 
 def _as_series(values: Any) -> tuple[pl.Series, int, str]:

@@ -23,9 +23,10 @@ from hetcore.data.columns import (
     unmasked,
 )  # fmt: skip
 from hetcore.data.fingerprint import hash_array, hash_column
-from hetcore.data.identity import as_ids, id_findings, is_missing, text_array, total_findings
+from hetcore.data.identity import as_ids, id_findings, is_missing, text_array
 from hetcore.data.kinds import check_kind
 from hetcore.data.ranges import Ranges, array_ranges, table_ranges
+from hetcore.data.reading.total_rows import total_findings
 from hetcore.data.report import Finding
 from hetcore.data.text import counted, listed, quoted
 from hetcore.errors import DataError

@@ -210,6 +210,33 @@ def _refused(sources, words, **more):
     assert message.endswith(".") and "\n" not in message
 
 
+AMOUNTS = list(range(1, 31))
+NO_RECORDS = {
+    "a last sum": ([*AMOUNTS, sum(AMOUNTS)], ["here"] * 31, "Total"),
+    "a first sum": ([sum(AMOUNTS), *AMOUNTS], ["here"] * 31, "s30"),
+    "sums among the rows": (
+        [11, 12, 13, 14, 50, *range(100, 123), 2553, 5, 7],
+        ["here"] * 4 + [None] + ["there"] * 26,
+        "s30",
+    ),
+    "a note": ([*AMOUNTS, None], [*["here"] * 30, None], "as of June"),
+    "a sum that is called so": ([*AMOUNTS, None], ["here"] * 31, "Grand total"),
+}
+
+
+@pytest.mark.parametrize("columns", [["x"], ["x", "y", "t"], ["t", "x"]])
+@pytest.mark.parametrize("case", NO_RECORDS)
+def test_rows_that_are_no_record_are_told_of_files_too(case, columns, tmp_path, small):
+    x, t, last = NO_RECORDS[case]
+    given = pl.DataFrame({"id": [*(f"s{k}" for k in range(30)), last], "x": x, "t": t})
+    dropped = pl.DataFrame({"id": [None], "x": [999], "t": ["here"]}, given.schema)
+    frame = pl.concat([given[:13], dropped, given[13:]]).with_columns(y=pl.col("x") * 2.0).select("id", *columns)
+    for number, part in enumerate(frame.iter_slices(12)):
+        part.write_parquet(tmp_path / f"{number}.parquet")
+    reports = [str(data.report) for data in (hc.HetData.scan({"s": tmp_path}), hc.HetData({"s": frame}))]
+    assert reports[0] == reports[1] and ("no record" in reports[0] or "if it is a note" in reports[0])
+
+
 def test_an_id_that_occurs_twice_is_named_with_its_file(folder, tables, small):
     first = tables["two"]["id"][3]
     tables["two"][3:4].write_parquet(folder / "two" / "9.parquet")

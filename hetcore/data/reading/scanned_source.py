@@ -14,6 +14,7 @@ from hetcore.data.columns import PATTERN, ColumnFacts, clean_columns
 from hetcore.data.identity import IdTally, as_ids, converted_finding
 from hetcore.data.ranges import Ranges, table_ranges
 from hetcore.data.reading.parquet_files import ParquetTable
+from hetcore.data.reading.total_rows import LOOKED_THROUGH, TotalRows
 from hetcore.data.report import Finding
 from hetcore.data.source import Source
 from hetcore.data.spelling import respelled
@@ -85,15 +86,28 @@ class ScannedSource(Source):
         facts, found = ColumnFacts(), {}
         names = [name for name in self.table.schema if name != self.id_column]
         # a name that stands for several columns is not read: polars would read those
-        for block in self._raw_blocks([name for name in names if not PATTERN.fullmatch(name)]):
+        read = [name for name in names if not PATTERN.fullmatch(name)]
+        totals = self._total_rows(read)
+        for block in self._raw_blocks(read):
             frame = facts.take(block)
+            totals.take(frame)
             found |= table_ranges(frame, {name: facts.guess[name][0] for name in frame.columns})
         facts.take(pl.DataFrame(schema={name: pl.Null for name in names if PATTERN.fullmatch(name)}))
-        self.findings += tuple(facts.findings(self.n_rows))
+        self.findings += (*facts.findings(self.n_rows), *totals.findings())
         # an attribute of the object stands before the cached property of the class
         self.guess, self.__dict__["_missing"], self._ranges = facts.guess, facts.missing, found
         self.moments = frozenset(facts.moments)
         self._set_kinds(kinds)
+
+    def _total_rows(self, columns: Sequence[str]) -> TotalRows:
+        """Return what looks for rows that are no record, which has seen the first rows."""
+        used = range(self.n_given) if self._keep is None else self._keep.arg_true()
+        first, last = (np.array(some, np.int64) for some in (used[:LOOKED_THROUGH], used[-1:]))
+        ids, end = (self._ids_of(self._raw_places([self.id_column], each)[self.id_column]) for each in (first, last))
+        head = clean_columns(self._raw_places(columns, first)) if columns else pl.DataFrame()
+        # of a single column, where all ids are asked for
+        spaced = len(columns) == 1 and " " in end[0] and bool(self.id_series[:-1].str.contains(" ").any())
+        return TotalRows(ids, end[0], self.n_rows, head, spaced)
 
     @property
     def ranges(self) -> Ranges:
@@ -106,6 +120,9 @@ class ScannedSource(Source):
     def file_of(self, row: int) -> str:
         """Return the file in which a row that is used is."""
         return self.table.file_of(row if self._keep is None else int(self._keep.arg_true()[row]))
+
+    def _ids_of(self, batch: pl.Series) -> pl.Series:
+        return respelled(as_ids(batch)[0], self.ways)
 
     def _id_batches(self) -> Iterator[pl.Series]:
         for start in range(0, self.table.height, BATCH):
@@ -134,7 +151,7 @@ class ScannedSource(Source):
     @property
     def id_series(self) -> pl.Series:
         """The ids of the rows used, read anew."""
-        texts = pl.concat([respelled(as_ids(batch)[0], self.ways) for batch in self._id_batches()])
+        texts = pl.concat([self._ids_of(batch) for batch in self._id_batches()])
         return texts if self._keep is None else texts.filter(self._keep)
 
     @property
