@@ -226,7 +226,7 @@ NO_RECORDS = {
 
 @pytest.mark.parametrize("columns", [["x"], ["x", "y", "t"], ["t", "x"]])
 @pytest.mark.parametrize("case", NO_RECORDS)
-def test_rows_that_are_no_record_are_told_of_files_too(case, columns, tmp_path, small):
+def test_rows_that_are_no_record_are_reported_of_files_too(case, columns, tmp_path, small):
     x, t, last = NO_RECORDS[case]
     given = pl.DataFrame({"id": [*(f"s{k}" for k in range(30)), last], "x": x, "t": t})
     dropped = pl.DataFrame({"id": [None], "x": [999], "t": ["here"]}, given.schema)

@@ -108,7 +108,7 @@ def _refused(match, *given, **more):
         (PermissionError(13, "Permission denied"), "this process may not: give it the right to read"),
     ],
 )
-def test_a_file_that_is_gone_or_closed_after_the_scan_is_told_as_that(tmp_path, monkeypatch, error, cure):
+def test_a_file_that_is_gone_or_closed_after_the_scan_has_its_own_sentence(tmp_path, monkeypatch, error, cure):
     file = _write(tmp_path / "s.parquet", id=["a", "b"], x=[1.0, 2.0])
     data = hc.HetData.scan({"s": file})
     file.unlink()
