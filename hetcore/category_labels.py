@@ -19,7 +19,8 @@ from numpy.typing import NDArray
 from hetcore.data import HetData, Source
 from hetcore.data.identity import positions
 from hetcore.data.kinds import MAX_LEVELS, as_text, frequent_values
-from hetcore.schema import TEXTS, Stored, array, value
+from hetcore.parameters import Domain
+from hetcore.schema import Stored, array, value
 from hetcore.targets import KnownLabels
 
 __all__ = ["CategoryLabels", "links_within_categories"]
@@ -27,6 +28,8 @@ __all__ = ["CategoryLabels", "links_within_categories"]
 LEAST, MOST = 0.5, 100.0  # labels' worth of the mean of all, to which a category's is shrunk
 MOST_COLUMNS, MOST_VALUES = 60, 10_000  # of all mean labels, of the columns of most categories; of one the commonest
 NO_VALUE = -2
+# a table of several such columns, and a category of two of them, are there more than once
+REPEATED = Domain(lambda v: isinstance(v, list) and all(isinstance(each, str) for each in v), "a list of texts")
 SHARE_SEEN, CHANCE = 0.1, 1e-3  # of the fit's share of known categories; of hardly any by chance
 SOME_LINKS, NEARLY_ALL = 10_000, 0.9  # of a graph that are looked at; their share within categories
 
@@ -51,9 +54,9 @@ class CategoryLabels(Stored):
         Of the fit's values, which share is none of the categories; None in older files.
     """
 
-    tables: list[str] = value(TEXTS)
-    columns: list[str] = value(TEXTS)
-    values: list[str] = value(TEXTS)
+    tables: list[str] = value(REPEATED)
+    columns: list[str] = value(REPEATED)
+    values: list[str] = value(REPEATED)
     ends: NDArray[np.int64] = array("c", np.int64, 0)
     sums: NDArray[np.float64] = array("v f q")
     shrinkage: NDArray[np.float64] = array("c", low=0)
@@ -154,7 +157,9 @@ class CategoryLabels(Stored):
     def _fault(self, sizes: dict[str, int]) -> str:
         whole = self.ends.size and (np.diff(self.ends, prepend=0) > 0).all() and self.ends[-1] == len(self.values)
         good = whole and len(self.tables) == len(self.columns) == self.ends.size and len(self.sums) == len(self.values)
-        return "" if good else "The labels by category of the model file do not fit together: save the model again"
+        once = good and all(len(set(self.values[part])) == part.stop - part.start for part in self._parts)
+        once = once and len(set(zip(self.tables, self.columns))) == self.ends.size
+        return "" if once else "The labels by category of the model file do not fit together"
 
 
 def _many_valued(data: HetData, n_codes: int) -> list[tuple[pl.Series, str, str]]:

@@ -205,10 +205,10 @@ class Projection(Stored):
 
     def _fault(self, sizes: dict[str, int]) -> str:
         if (self.skewed is None) != (self.knots is None) or (self.skewed is None) != (self.scores is None):
-            return "The model file lacks the scores of skewed columns: save the model again"
+            return "The model file lacks the scores of skewed columns"
         # between knots that fall nothing could be interpolated
         fits = self.skewed is None or (self.skewed < sizes["d"]).all() and (np.diff(self.knots) >= 0).all()
-        return "" if fits else "The skewed columns of the model file are not those of its table: save the model again"
+        return "" if fits else "The skewed columns of the model file are not those of its table"
 
 
 def _normal_scores(column: NDArray) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:

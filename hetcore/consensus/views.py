@@ -493,9 +493,9 @@ class ViewColumns(Stored):
         graphs = {graph_of(name, self.units)[0] for name in self.shown}
         known = graphs <= {*self.units, ALL_GRAPHS} and set(self.views) <= set(self._all_views())
         if self.lacked is not None and len(self.lacked) != len(self.tables.names) + len(self.shown):
-            return "The model file does not say of each table and graph whether it may be missing: save the model again"
+            return "The model file does not say of each table and graph whether it may be missing"
         if self.near is not None and self.near.rows.shape[1] != sum(widths.get(name, 0) for name in self.near.names):
-            return "The model file's nearest rows are not those of its tables: save the model again"
+            return "The model file's nearest rows are not those of its tables"
         return "" if known and self.views else "The views of the model file are not those of its tables and graphs"
 
 

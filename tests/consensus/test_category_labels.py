@@ -165,6 +165,23 @@ def test_categories_written_otherwise_than_in_the_fit_are_warned_of(method, n_la
             model.predict(data)
 
 
+@pytest.mark.parametrize("method", [hc.GBCRegressor, hc.GBRegressor])
+def test_several_such_columns_of_a_table_with_the_same_categories_are_saved_and_loaded(method):
+    tables, ids, y, category = made(n=400, n_categories=80)
+    other = pl.Series([f"c{k}" for k in np.roll(category, 1)])
+    tables = {"a": tables["a"].with_columns(town=other), "b": tables["b"].with_columns(born=other)}
+    data = hc.HetData(tables, None, (ids[:300], y[:300]))
+    model = method(random_state=0, n_iterations=2).fit(data)
+    by_category = model._category_labels
+    assert list(zip(by_category.tables, by_category.columns)) == [("a", "town"), ("b", "town"), ("b", "born")]
+    assert_array_equal(load(dumps(model)).predict(data), model.predict(data))
+    # but not one category of a column twice
+    values, arrays = by_category.to_state()
+    values["values"][0] = values["values"][1]
+    with pytest.raises(ModelFileError, match=r"do not fit together: save the model again\.$"):
+        CategoryLabels.from_state(values, arrays)
+
+
 @pytest.mark.parametrize("fault", ["ends", "sums", "folds", "shrinkage", "columns"])
 def test_a_file_whose_labels_by_category_do_not_fit_is_refused(fault):
     tables, ids, y, _ = made(n=300, n_categories=80)
