@@ -139,16 +139,16 @@ def fit(
     if not (in_strips or isinstance(model, GBCClassifier | GBCRegressor)):
         kinds = "GBCClassifier, GBCRegressor, MatrixFactorization or HMF"
         raise ParameterError(f"A cluster fits {kinds}, not {type(model).__name__}: call its own fit.")
+    if in_strips and (eval_y is not None or shard_rows is not None):
+        raise ParameterError("A factorization takes neither eval_y nor shard_rows here: leave them out.")
+    if shard_rows is not None:
+        _check_sharding(model, shard_rows)
     check_client(client)
     callbacks = as_callbacks(callbacks)
     if in_strips:
-        if eval_y is not None or shard_rows is not None:
-            raise ParameterError("A factorization takes neither eval_y nor shard_rows here: leave them out.")
         with model._fitting(callbacks), client.as_current():
             _fit_factors(model, data, y, client, callbacks)
         return model
-    if shard_rows is not None:
-        _check_sharding(model, shard_rows)
     with model._fitting(callbacks), client.as_current():
         model.set_params(schedule="parallel")._check_parameters()
         problem = model._problem(data, y, eval_y)
