@@ -61,9 +61,15 @@ class View(NamedTuple):
         return len(self.tables) > 1 or bool(self.tables and self.graphs)
 
     @property
+    def by_category(self) -> bool:
+        """Whether some of the columns are labels of the same category; a table's or a graph's name may end so too."""
+        named = bool(self.graphs) or self.columns == f"table {self.tables[0]}"
+        return self.columns.endswith(BY_CATEGORY) and not named
+
+    @property
     def sees_labels(self) -> bool:
         """Whether some of the columns are labels of neighbours or of the same category."""
-        of_rows = self.columns.startswith(NEAR) or self.columns.endswith(BY_CATEGORY)
+        of_rows = self.columns.startswith(NEAR) or self.by_category
         return of_rows or bool(self.graphs) and not self.columns.startswith("smoothed")
 
 

@@ -162,7 +162,8 @@ class ViewConsensus:
         # the largest say that each view has in any row
         say = factors(weights, of_sum, self.sum.scales, self.patterns).max(axis=1)
         # faint views are not asked: each costs a pass over its rows and moves E by less than noise
-        used = np.flatnonzero(say >= FAINT * say.max())
+        # and where no labelled row has one of these views, all are as faint
+        used = np.flatnonzero((say >= FAINT * say.max()) & which)
         covers = np.stack([self.views[i].covers[some] for i in used])
         parts = factors(weights[used], of_sum, self.sum.scales[used], covers)
         total = np.zeros((self.n_folds, int(some.sum()), self.outputs.k))

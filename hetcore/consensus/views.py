@@ -141,7 +141,9 @@ class ViewColumns(Stored):
         self.units = {name: float(graph.weights.mean(dtype=np.float64)) for name, graph in linked.items()}
         largest = sorted(linked, key=lambda name: -linked[name].n_edges)[:MOST_GRAPHS]
         shown = {name: graph for name, graph in linked.items() if name in largest}
-        self.shown = [*shown, *sides_of(shown, MOST_GRAPHS), *[ALL_GRAPHS] * (len(linked) > 1)]
+        # a graph that is called so keeps the name
+        whole = [ALL_GRAPHS] * (len(linked) > 1 and ALL_GRAPHS not in linked)
+        self.shown = [*shown, *sides_of(shown, MOST_GRAPHS), *whole]
         self.scales: dict[str, Projection] = {}
         near = () if apart or "linear" not in learners else NearestRows.tables_of(data, labels)
         self.near = NearestRows.of(data.id_series, _columns_of(near, tables), labels) if near else None
@@ -258,7 +260,7 @@ class ViewColumns(Stored):
             of = tuple(name for name in tables if name in self.by_category.tables)
             views += [View(f"{whole} and {BY_CATEGORY}", "trees", tables, ()), View(BY_CATEGORY, "linear", of, ())]
         for name in self.shown:
-            of = graphs if name == ALL_GRAPHS else (graph_of(name, self.units)[0],)
+            of = graphs if self._are_all(name) else (graph_of(name, self.units)[0],)
             views += [View(f"labels of {name}", learner, (), of) for learner in ("trees", "linear")]
             views += [View(f"smoothed over {name}", "linear", tables, of)]
         for columns, names in self._joined_graphs().items():
@@ -437,13 +439,17 @@ class ViewColumns(Stored):
         for learner, each in (("trees", columns), ("linear", scaled)):
             self._unseen[key, learner] = Unseen(np.arange(each.shape[1]), each)
 
+    def _are_all(self, name: str) -> bool:
+        """Return whether a name stands for all graphs."""
+        return name == ALL_GRAPHS and name not in self.units
+
     def links(self, data: HetData, name: str, n_jobs: int = 1) -> Any:
         """Return the links (n, n) of a graph or a side over its mean weight, or all; none where the data lack it.
 
         Products of very many links are made by `n_jobs` threads, with the same bits.
         """
         name, direction = graph_of(name, self.units)
-        chosen = self.units if name == ALL_GRAPHS else {name: self.units[name]}
+        chosen = self.units if self._are_all(name) else {name: self.units[name]}
         have = [each for each in chosen if each in data.graphs]
         several = [data.graphs[each].adjacency() for each in have] if len(have) > 1 else []
         if several:
@@ -461,7 +467,7 @@ class ViewColumns(Stored):
         joined = sum(tables.widths().values()) if trees else tables.n_columns if linear else tables.smooth_width
         if view.columns.startswith(NEAR):
             return 3 * k
-        if view.columns.endswith(BY_CATEGORY):
+        if view.by_category:
             return self.by_category.width(trees) + joined * trees
         if (fewer := self.scales.get(FEWER + view.columns)) is not None:
             return fewer.components.shape[1]

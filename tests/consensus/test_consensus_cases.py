@@ -313,3 +313,30 @@ def test_ten_labels_separated_by_luck_make_no_view_sure():
     probabilities = hc.GBCClassifier(random_state=0).fit(data).predict_proba(data)[10:]
     # of labels that are not smoothed: 1.7
     assert -np.log(probabilities[np.arange(990), y[10:]]).mean() < 1.2
+
+
+@pytest.mark.parametrize("task", ["regression", "classification"])
+def test_labels_that_graphs_alone_reach_are_learned_from(task):
+    """Of the records none is labelled: no view of a table has a say, and unlabelled rows were asked of graphs too."""
+    rng = np.random.default_rng(0)
+    ids = [f"i{k}" for k in range(90)]
+    table = pl.DataFrame({"id": ids[:30], "x": rng.normal(size=30)})
+    edges = pl.DataFrame({"source": rng.choice(ids, 200), "target": rng.choice(ids, 200)})
+    y = rng.normal(size=50) if task == "regression" else rng.choice(["a", "b"], 50)
+    data = hc.HetData({"t": table}, {"g": edges}, (ids[40:], y))
+    made = hc.GBCRegressor if task == "regression" else hc.GBCClassifier
+    for joins in (True, False):
+        model = made(n_iterations=2, random_state=0, join_tables=joins, lambda0=0.3).fit(data)
+        assert len(model.predict(data)) == data.n
+
+
+@pytest.mark.parametrize("name", ["all graphs", "labels by category", "x and labels by category", "joined and graphs"])
+def test_sources_and_graphs_may_have_the_names_of_views(name):
+    rng = np.random.default_rng(0)
+    ids = [f"i{k}" for k in range(60)]
+    tables = {each: pl.DataFrame({"id": ids, "x": rng.normal(size=60)}) for each in ("t", name)}
+    edges = [pl.DataFrame({"source": rng.choice(ids, 90), "target": rng.choice(ids, 90)}) for _ in "ab"]
+    for sources, graphs in ((tables, {"g": edges[0]}), ({name: tables[name]}, {name: edges[0], "g": edges[1]})):
+        data = hc.HetData(sources, graphs, (ids[:40], rng.normal(size=40)))
+        model = hc.GBCRegressor(n_iterations=1, random_state=0).fit(data)
+        assert_array_equal(reloaded(model).predict(data), model.predict(data))
