@@ -33,6 +33,8 @@ FINE = (1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 7)
 """First digits of ticks within one decade of a logarithmic axis."""
 LONGEST_TITLE = 40
 """Characters of a column's name that an axis has room for."""
+LONGEST_NAME = 26
+"""Characters of a row's name beside an axis."""
 EARLIER = "the training before"
 """In a legend, of the pale lines."""
 CONFIG = {"displaylogo": False, "showSendToCloud": False, "responsive": True}
@@ -236,15 +238,31 @@ def bars(values: Mapping[str, float], title: str, order: Sequence[str] = (), hor
     order = list(order) or list(values)
     colours = [style(order.index(name) if name in order else 0)["colour"] for name in values]
     names, sizes = list(values), [float(v) for v in values.values()]
-    bar = {"type": "bar", "marker": {"color": colours}, "hovertemplate": "%{label}: %{value:.3g}<extra></extra>"}
+    whole, size = [name.replace("<", "&lt;") for name in names], "x" if horizontal else "y"
+    hover = f"%{{customdata}}: %{{{size}}}<extra></extra>"
+    bar = {"type": "bar", "marker": {"color": colours}, "customdata": whole, "hovertemplate": hover}
     bar |= {"y": names, "x": sizes, "orientation": "h"} if horizontal else {"x": names, "y": sizes}
     layout = _layout(title if horizontal else "", "" if horizontal else title, hovermode="closest", showlegend=False)
     layout["height"] = max(160, 28 * len(names) + 60) if horizontal else 300
     if horizontal:
-        # As categories, for names such as "2019" would be numbers on an axis.
-        layout["yaxis"] |= {"autorange": "reversed", "type": "category"}
+        layout["yaxis"] |= _rows(names)
         _far(layout["xaxis"], np.array(sizes, float))
+    # Of the axis: Plotly writes a true minus there, and a hyphen where a template has a format.
+    counts = max(sizes, default=0.0) >= 1000 and all(map(float.is_integer, sizes))
+    layout[f"{size}axis"] |= {"hoverformat": ",d" if counts else ".3g"}
     return {"data": [bar], "layout": layout}
+
+
+def _rows(names: Sequence[str]) -> dict[str, Any]:
+    """Return an axis of names from top to bottom, long ones cut: they would leave no room for what is drawn."""
+    # As categories, for names such as "2019" would be numbers on an axis.
+    axis = {"autorange": "reversed", "type": "category"}
+    short = [_cut(name, LONGEST_NAME) for name in names]
+    return axis | ({} if short == list(names) else {"tickvals": list(range(len(short))), "ticktext": short})
+
+
+def _cut(name: str, longest: int) -> str:
+    return name if len(name) <= longest else f"{name[: longest - 1]}…"
 
 
 def beside(panels: Mapping[str, Figure]) -> Figure:
@@ -295,14 +313,15 @@ def coverage(data: HetData, most: int = 400) -> Figure:
         "type": "heatmap", "z": shown, "y": data.source_names, "x": np.linspace(0, 100, len(keep)), "zmin": 0,
         "zmax": 1,
         "colorscale": scale, "showscale": False, "ygap": 3,
-        "hovertemplate": "%{y}: %{z}<extra>1 = has a record</extra>",
+        "text": [[name.replace("<", "&lt;")] * len(keep) for name in data.source_names],
+        "hovertemplate": "%{text}: %{z}<extra>1 = has a record</extra>",
     }  # fmt: skip
     layout = _layout("instances, per cent", "", hovermode="closest")
     layout["height"] = 34 * len(data.source_names) + 90
     # With room for the last number, which stands below the end of the axis.
     layout["xaxis"] |= {"range": [0, 100], "dtick": 20, "ticklabeloverflow": "allow"}
     layout["margin"] |= {"r": 16}
-    layout["yaxis"] |= {"autorange": "reversed"}
+    layout["yaxis"] |= _rows(data.source_names)
     return {"data": [trace], "layout": layout}
 
 
@@ -349,7 +368,7 @@ def labels(data: HetData) -> Figure:
 def label_title(data: HetData, nameless: str = "label") -> str:
     """Return what an axis of labels is called: the name of their column, else `nameless`."""
     name = " ".join(data.label_name.split())
-    return (name if len(name) <= LONGEST_TITLE else f"{name[: LONGEST_TITLE - 1]}…") or nameless
+    return _cut(name, LONGEST_TITLE) or nameless
 
 
 def degrees(data: HetData, name: str) -> Figure:

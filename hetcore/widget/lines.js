@@ -31,7 +31,7 @@ const LINES_STYLE = `
 .line-chart text { fill: currentColor; opacity: 0.85; }`;
 
 const known = (value) => value !== null && value !== undefined && !Number.isNaN(value);
-const share = (value) => (value > 0 && value < 0.0005 ? "< 0.001" : value ? value.toFixed(3) : "0");
+const share = (value) => (value > 0 && value < 0.0005 ? "< 0.001" : value ? signed(value.toFixed(3)) : "0");
 
 // At most 500 places of a line, first and last among them.
 function thinned(length) {
@@ -82,12 +82,12 @@ class Axis {
     if (this.ticks) return this.ticks.filter(([value]) => value >= this.low - slack && value <= this.high + slack);
     const found = this.log ? powers(this.low, this.high) : ticks(this.low, this.high, count);
     const kept = this.whole ? found.filter(Number.isInteger) : found;
-    return kept.map((value) => [value, this.percent ? `${Number((100 * value).toFixed(3))}%` : written(value)]);
+    return kept.map((value) => [value, this.percent ? `${written(Number((100 * value).toFixed(3)))}%` : written(value)]);
   }
 
   told(value) {  // as a legend says it
     if (!known(value)) return "–";
-    return this.percent ? `${(100 * value).toFixed(1)}%` : this.shares ? share(value) : shown(value);
+    return this.percent ? `${signed((100 * value).toFixed(1))}%` : this.shares ? share(value) : shown(value);
   }
 }
 

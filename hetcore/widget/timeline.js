@@ -45,12 +45,13 @@ function draw(tag, attributes) {
 }
 
 const FAR = 1e9;  // from here on a power of ten is easier to read; the words of a page begin there too
-const written = (value) => (Math.abs(value) >= FAR ? value.toExponential() : String(value));
+const signed = (text) => text.replaceAll("-", "−");  // a hyphen before a number reads like a dash
+const written = (value) => signed(Math.abs(value) >= FAR ? value.toExponential() : String(value));
 const short = (value) => written(Number(value.toPrecision(3)));
 
 function shown(value) {  // with zeros at the end, which stand beside other numbers: 0.700 and 0.682
   if (value === null || value === undefined) return "–";
-  return Number.isInteger(value) || Math.abs(value) >= 999.5 ? short(value) : value.toPrecision(3);
+  return Number.isInteger(value) || Math.abs(value) >= 999.5 ? short(value) : signed(value.toPrecision(3));
 }
 
 function altText(title, word, round, values) {  // of a chart in a round, for whoever does not see it

@@ -258,6 +258,10 @@ def test_bars_are_made_of_parts_and_follow_the_round_where_they_have_lengths_of_
     by_lines.get_by_label("Round that the charts show").fill("1")
     by_lines.wait_for_function("() => window.rounds()[1] === 1")
     assert [four / 2, four / 4] == pytest.approx(by_lines.evaluate(widths, 1)) and none == 0
+    below = by_lines.locator("[id='1'] .bars")  # with true minus signs, for a hyphen before a number reads like a dash
+    expect(below.locator("text", has_text="−1").first).to_be_attached()
+    assert "-" not in "".join(below.locator("text").all_text_contents())
+    expect(by_lines.get_by_label("adds by round; in round 1: a 2, b −1")).to_be_visible()
 
 
 def test_another_training_begins_anew_and_the_keyboard_moves_it(stage):

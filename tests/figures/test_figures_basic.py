@@ -149,6 +149,25 @@ def test_a_bar_of_instances_that_one_table_has_is_not_taken_for_all_of_that_tabl
     assert dict(zip(bars["y"], bars["x"])) == {"a only": 3, "all": 2, "b only": 1}
 
 
+def test_long_names_beside_bars_are_cut_and_whole_over_them():
+    name = "a table with a <b>long</b> name of 2024"
+    ids = {name: list("pq"), "2024": list("pqr")}
+    data = HetData({table: pl.DataFrame({"id": each, "x": range(len(each))}) for table, each in ids.items()})
+    short = "a table with a <b>long</b…"
+    whole = name.replace("<", "&lt;")
+    for figure, over in ((basic.coverage(data), "text"), (basic.missing(data), "customdata")):
+        axis = figure["layout"]["yaxis"]
+        assert axis["type"] == "category" and axis["ticktext"] == [short, "2024"] and axis["tickvals"] == [0, 1]
+        assert whole in np.ravel(figure["data"][0][over]) and over in figure["data"][0]["hovertemplate"]
+        assert curves.as_written(figure)["layout"]["yaxis"]["ticktext"][0] == short.replace("<", "&lt;")
+
+
+def test_numbers_over_bars_have_the_format_of_their_axis():
+    counts, adds = basic.bars({"a": 1797.0}, "instances"), basic.bars({"a": -0.25}, "adds", horizontal=False)
+    assert counts["layout"]["xaxis"]["hoverformat"] == ",d" and adds["layout"]["yaxis"]["hoverformat"] == ".3g"
+    assert "%{x}" in counts["data"][0]["hovertemplate"] and "%{y}" in adds["data"][0]["hovertemplate"]
+
+
 def test_a_logarithmic_axis_within_a_decade_has_marks_enough_to_tell_its_scale():
     def between(low, high):
         return [tick for tick in basic.decades([low, high])["tickvals"] if low <= tick <= high]

@@ -164,7 +164,9 @@ def as_written(figure: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _titled(part: Any) -> Any:
-    """Return a part of a layout; of an axis with its title as it is written."""
+    """Return a part of a layout; of an axis with its title and its marks as they are written."""
+    if isinstance(part, Mapping) and "ticktext" in part:
+        part = {**part, "ticktext": [text.replace("<", "&lt;") for text in part["ticktext"]]}
     title = part.get("title") if isinstance(part, Mapping) else None
     text = title.get("text") if isinstance(title, Mapping) else None
     return {**part, "title": {**title, "text": text.replace("<", "&lt;")}} if text else part
