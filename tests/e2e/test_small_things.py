@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 
 import pytest
-from e2e_studio import idle, trained
+from e2e_studio import TRAINING, idle, trained
 
 playwright = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed")
 expect = playwright.expect
@@ -229,3 +229,27 @@ def test_a_network_is_fitted_anew_to_a_narrow_page(studio_url, page):
     page.wait_for_function(f"() => ({wide})() > 1.2")
     page.set_viewport_size({"width": 400, "height": 800})
     page.wait_for_function(f"() => ({wide})() < 1.1")
+
+
+def test_on_a_phone_it_is_seen_from_the_controls_how_far_a_training_is(studio_url, page):
+    page.set_viewport_size({"width": 400, "height": 800})
+    page.goto(f"{studio_url}/Consensus?data=planted")
+    idle(page)
+    page.get_by_role("button", name="Step by step", exact=True).click()
+    page.get_by_role("button", name="One round", exact=True).click()
+    expect(page.locator(".live-chart").first).to_be_visible(timeout=TRAINING)
+    page.get_by_text("Labels known, per cent").scroll_into_view_if_needed()
+    expect(page.locator(".st-key-train")).not_to_be_in_viewport()
+    expect(page.locator(".st-key-state").last).to_be_in_viewport(ratio=1)
+    page.get_by_role("button", name="Stop training", exact=True).click()
+
+
+def test_what_a_box_has_no_room_for_is_told_to_who_points_at_it(studio_url, page):
+    page.goto(f"{studio_url}/Consensus")
+    box = page.get_by_role("combobox", name="Noise in a source")
+    box.hover()
+    expect(box).to_have_attribute("title", "")
+    box.evaluate("box => { box.style.cssText = 'flex: none; width: 1rem; padding: 0'; }")
+    page.mouse.move(0, 0)
+    box.hover()
+    expect(box).to_have_attribute("title", "none")

@@ -60,9 +60,18 @@ function watchSteps() {
   return steps;
 }
 window.studioSteps ??= watchSteps();
+// What a box or a large number has no room for is told by whoever points at it; Streamlit tells it of chips alone.
+function whole({ target }) {
+  const cut = target.closest?.("[data-testid='stSelectbox'] input, [data-testid='stMetricValue']");
+  if (!cut) return;
+  const narrow = [cut, ...cut.querySelectorAll("*")].some(each => each.scrollWidth > each.clientWidth + 1);
+  cut.title = narrow ? cut.value ?? cut.textContent : "";
+}
 export default function (component) {
-  document.removeEventListener("focusin", remember);
-  document.addEventListener("focusin", remember);
+  for (const [name, heard] of [["focusin", remember], ["pointerover", whole]]) {
+    document.removeEventListener(name, heard);
+    document.addEventListener(name, heard);
+  }
   const sidebar = component.parentElement.closest("[data-testid='stSidebar']");
   if (!sidebar || sidebar.dataset.closes) return;
   sidebar.dataset.closes = "on a phone";

@@ -55,12 +55,15 @@ PANES = """
   .st-key-panes .stHorizontalBlock { gap: 1rem; }
   .st-key-panes > * > .stHorizontalBlock > .stColumn:last-child { order: 1; width: 100%; }
   .st-key-panes [class*="st-key-details"] { order: 2; }
+  .st-key-panes :has(> .st-key-state [data-testid="stProgress"]) { position: sticky; top: 3.75rem; z-index: 9;
+    padding-bottom: 0.5rem; background: light-dark(#FFFFFF, #171614); }
 }
 """
 """Charts and controls: beside each other the controls stay in view, below each other they come before the details.
 
 Below each other on tablets too, and on a phone that lies on its side: beside the menu and the controls a chart would be
-narrower than its words. Where two charts would be, the second goes below the first.
+narrower than its words. Where two charts would be, the second goes below the first. How far a training is stays in
+view there: whoever moves a control below the charts would not see that it began.
 """
 CARDS = """
 .st-key-LIST [data-testid="stRadio"], .st-key-LIST [data-testid="stRadio"] > div { width: 100%; }
