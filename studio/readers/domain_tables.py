@@ -14,10 +14,14 @@ from hetcore.data.text import quoted
 from hetcore.errors import DataError
 from studio.readers.columns import looks_like_id
 
-__all__ = ["ROW_ID", "domain_table", "guess_id", "own_labels", "shared_columns"]
+__all__ = [
+    "ROW_ID", "domain_column", "domain_table", "domains_within", "guess_id", "own_labels", "shared_columns",
+]  # fmt: skip
 
 ROW_ID = "row of the domain"
 """The id column that `domain_table` gives."""
+_MOST = 20
+"""Domains of one table at most."""
 
 
 def domain_table(table: pl.DataFrame, name: str, id_column: str = "") -> pl.DataFrame:
@@ -42,6 +46,20 @@ def domain_table(table: pl.DataFrame, name: str, id_column: str = "") -> pl.Data
     own = as_ids(table[id_column])[0] if id_column else pl.Series(range(1, table.height + 1)).cast(pl.String)
     rest = table.drop(id_column) if id_column else table
     return rest.select((f"{name}/" + own).alias(ROW_ID), *rest.columns)
+
+
+def domain_column(frame: pl.DataFrame) -> str:
+    """Return the column "domain" of a table that holds several domains, empty if it holds none."""
+    column = next((each for each in frame.columns if each.strip().lower() == "domain"), "")
+    several = column and not frame[column].null_count() and 2 <= frame[column].n_unique() <= _MOST
+    return column if several else ""
+
+
+def domains_within(frame: pl.DataFrame) -> dict[str, pl.DataFrame]:
+    """Return the rows of each domain, by its name, of a table with a `domain_column`, without that column."""
+    column = domain_column(frame)
+    names = as_ids(frame[column])[0]
+    return {name: frame.filter(names == name).drop(column) for name in names.unique(maintain_order=True)}
 
 
 def own_labels(tables: Mapping[str, tuple[pl.DataFrame, str]]) -> tuple[pl.Series, pl.Series]:

@@ -145,6 +145,20 @@ def test_row_numbers_are_odd_ids_of_the_same_things_and_usual_ones_of_domains(pa
     assert any(numbered in plain(each.value) for each in page.caption)
 
 
+def test_a_table_with_a_column_of_domains_is_split_into_them(page):
+    more = {"x": [k / 7 for k in range(24)], "z": [k % 5 + 0.5 for k in range(24)], "label": ["u", "v"] * 12}
+    upload(page, shops__csv=csv(Domain=["north", "a/b", "north"] * 8, **more), north__csv=csv(person=IDS, x=IDS))
+    press(page, "Split into domains: 'north', 'a/b'")
+    assert errors(page) == []
+    removed = [button.key.removeprefix("remove ") for button in page.button if button.label == "Remove"]
+    assert len(removed) == 3 and removed[:2] == ["north.csv", "north.parquet"] and "shops.csv" not in removed
+    page.button(key="remove north.csv").click().run()
+    assert page.selectbox(key="label file").value == "" and not [b for b in page.button if "Split" in b.label]
+    use(page)
+    assert errors(page) == [] and numbers(page) == {"Instances": "24", "Tables": "2", "Graphs": "0", "Labels": "24"}
+    assert "Train on it: Transfer" in [each.proto.label for each in page.get("page_link")]
+
+
 def test_a_file_in_another_role_is_read_anew(page):
     upload(page, pairs__csv=csv(source=IDS[:-1], target=IDS[1:]), marks__csv=csv(person=IDS, x=list(range(40))))
     other = {"graph": "table", "table": "graph"}[page.selectbox(key="role pairs.csv").value]

@@ -244,7 +244,7 @@ def test_on_a_phone_it_is_seen_from_the_controls_how_far_a_training_is(studio_ur
     page.get_by_role("button", name="Stop training", exact=True).click()
 
 
-def test_what_a_box_has_no_room_for_is_told_to_who_points_at_it(studio_url, page):
+def test_a_value_that_its_box_cuts_is_whole_over_it(studio_url, page):
     page.goto(f"{studio_url}/Consensus")
     box = page.get_by_role("combobox", name="Noise in a source")
     box.hover()

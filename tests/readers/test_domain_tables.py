@@ -11,7 +11,7 @@ from hetcore.data import plain
 from hetcore.errors import DataError
 from studio import recipes, uploads
 from studio.readers import upload_problems, upload_schema
-from studio.readers.domain_tables import ROW_ID, domain_table, own_labels
+from studio.readers.domain_tables import ROW_ID, domain_column, domain_table, domains_within, own_labels
 from studio.runs import export
 from studio.runs.run import Run
 from studio.views.data import choices
@@ -23,6 +23,15 @@ rng = np.random.default_rng(0)
 def table(n: int, **more: list) -> bytes:
     """Return a domain as CSV: two numbers, and what is given."""
     return pl.DataFrame({"x": rng.normal(size=n), "z": rng.normal(size=n), **more}).write_csv().encode()
+
+
+def test_domains_within_a_table_are_the_values_of_a_column_of_that_name():
+    frame = pl.DataFrame({"x": [1, 2, 3], "Domain": ["b", "a", "b"]})
+    found = domains_within(frame)
+    assert list(found) == ["b", "a"] and found["b"].columns == ["x"] and found["b"]["x"].to_list() == [1, 3]
+    for other in (["a"] * 3, ["a", None, "b"]):
+        assert domain_column(frame.with_columns(Domain=pl.Series(other))) == ""
+    assert domain_column(frame.drop("Domain")) == "" == domain_column(pl.DataFrame({"domain": range(21)}))
 
 
 FILES = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from collections.abc import Callable, Mapping, Sequence
 from itertools import chain, count
@@ -15,12 +16,13 @@ from streamlit.delta_generator import DeltaGenerator
 from hetcore.data import HetData
 from hetcore.data.kinds import KINDS
 from hetcore.data.spelling import WAYS, WORDS
-from hetcore.data.text import counted
+from hetcore.data.text import counted, listed
 from hetcore.errors import DataError
 from studio import recipes, session
 from studio.limits import MIB, UPLOADS
 from studio.messages import explained
 from studio.readers import excel, upload_problems, upload_schema
+from studio.readers.domain_tables import domain_column, domains_within
 from studio.readers.upload_problems import Problems
 from studio.readers.upload_schema import Label
 from studio.uploads import ROLES, TABULAR, Upload, file_name, read
@@ -202,6 +204,10 @@ def _file(name: str, content: bytes, edges: bool | None) -> Upload | None:
             upload = _with_direction(upload)
         upload = _with_sheets_left(content, _with_dates(content, upload))
         _preview(upload)
+        if upload.role == "table" and (column := domain_column(upload.frame)):
+            text = f"Split into domains: {escape(listed(upload.frame[column].unique(maintain_order=True), 4))}"
+            help_ = "One table a domain, so that the Transfer page can learn for one from the others."
+            st.button(text, key=f"split {name}", on_click=_split, args=(name, upload.frame), help=help_)
     return upload
 
 
@@ -250,11 +256,27 @@ def _add_sheet(name: str, sheet: str) -> None:
     """Take a workbook once more, under a name with the sheet in it, for that sheet."""
     files, path = session.files_in_hand(), PurePosixPath(name)
     # Short enough that the number is not cut off: a name is of 120 signs at most.
-    stem = f"{path.stem[:40]} {sheet[:40]}"
-    named = (file_name(f"{stem}{number}{path.suffix}") for number in chain([""], map(" {}".format, count(2))))
-    twin = next(each for each in named if each not in files)
+    twin = _free_name(f"{path.stem[:40]} {sheet[:40]}", path.suffix)
     st.session_state["chosen"][f"sheet {twin}"] = sheet
     session.keep_file(twin, files[name])
+
+
+def _split(name: str, frame: pl.DataFrame) -> None:
+    """Take each domain of a table as a file of its own, in place of that table."""
+    try:
+        for domain, table in domains_within(frame).items():
+            content = io.BytesIO()
+            table.write_parquet(content)
+            session.keep_file(_free_name(domain[:80], ".parquet"), content.getvalue())
+        _remove(name)
+    except DataError as error:
+        st.session_state.setdefault("refused", {})[name] = explained(error)
+
+
+def _free_name(stem: str, suffix: str) -> str:
+    """Return the name of a file that is not in hand, with a number if need be."""
+    named = (file_name(f"{stem}{number}{suffix}") for number in chain([""], map(" {}".format, count(2))))
+    return next(each for each in named if each not in session.files_in_hand())
 
 
 def _with_direction(upload: Upload) -> Upload:

@@ -57,7 +57,8 @@ def offer_examples(why: str, names: Sequence[str], use: Any) -> None:
             text = f"Use {escape(datasets.info(name).title)}"
             kind = "primary" if place == 0 else "secondary"
             st.button(text, type=kind, on_click=use, args=(name,), key=f"use {name}", help=EXAMPLES[name])
-    st.page_link("pages/1_Data.py", label="Bring your own: one table per domain", icon=":material/upload_file:")
+    text = "Bring your own: a table per domain, or one with a column “domain”"
+    st.page_link("pages/1_Data.py", label=text, icon=":material/upload_file:")
 
 
 # Round by round -------------------------------------------------------------------------------------------------------
