@@ -70,6 +70,7 @@ def test_any_two_scenarios_of_the_same_data_stand_side_by_side(runs):
     assert not page.exception and len(page.dataframe[0].value) == 2
     options = page.selectbox(key="pane A").options
     assert len(options) == 2 and options[0].startswith("1. λ0 0.1") and "shown now" in options[1]  # none of other data
+    assert [name.split(",")[0] for name in page.dataframe[0].value["scenario"]] == ["λ0 0.1", "λ0 0.5"]  # not cut
     assert "λ0 0.1 → 1" in page.info[0].value.replace("\\", "") and page.button(key="chance pins start")
     assert len(page.get("plotly_chart")) == 4
     page.selectbox(key="pane A").set_value(options[1]).run()

@@ -97,10 +97,12 @@ def pinned(now: Pin, page: str, data: HetData, owner: str, look: Look | None = N
         st.caption("Pin a scenario to compare it with the next ones.")
         return
     parts = look.parts or done_to
-    names = names_of(pins, parts)
-    rows = [(look.row or _row)(pin) for pin in pins]
-    numbered = [{"scenario": name} | row if look.parts is None else row for name, row in zip(names, rows)]
-    show_table(numbered, width="stretch", alt="Pinned scenarios")
+    # Parameters that a page's own row has are in their columns.
+    named_by_data, names = names_of(pins, done_to), names_of(pins, parts)
+    rows = [{"scenario": name} | (look.row or _row)(pin) for name, pin in zip(named_by_data, pins)]
+    # A long one would push the errors out of view.
+    widths = {"scenario": st.column_config.TextColumn(width="medium")}
+    show_table(rows, width="stretch", column_config=widths, alt="Pinned scenarios")
     with st.popover("Let go of a pin", icon=":material/keep_off:"):
         for k, (pin, name) in enumerate(zip(pins, names), 1):
             key = f"unpin {next(iter(pin.runs.values()))}"

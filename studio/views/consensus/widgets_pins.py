@@ -6,7 +6,7 @@ from typing import Any
 
 from hetcore.data import HetData
 from studio.messages import number
-from studio.runs.differences import as_run, describe, named, value_text, within
+from studio.runs.differences import as_run, named, value_text, within
 from studio.views.common import widgets_pins
 from studio.views.common.curves import SCORED, Events, scored_rows
 from studio.views.common.widgets_pins import Look, Pin
@@ -40,8 +40,8 @@ def _row(pin: Pin) -> dict[str, Any]:
     params, last = as_run(setting.params), events[-1]
     metric, name = last.detail["metric"], last.detail["metric_name"]
     scored = scored_rows(metric)
-    row = {"data": pin.title, "scenario": describe(setting.operations)}
-    row |= {named(name): _cell(name, params[name]) for name in LAMBDAS} | {"as printed": params["as_printed"]}
+    row = {"data": pin.title} | {named(name): _cell(name, params[name]) for name in LAMBDAS}
+    row |= {"as printed": params["as_printed"]}
     # Of which labels too: of a scenario that knows all of them none is held out.
     row |= {"rounds": len(events), f"{name}, {SCORED[scored]}": number(metric[scored], name)}
     return row | {f"weight of {name}": round(w, 3) for name, w in last.source_weights.items()}
