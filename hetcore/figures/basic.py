@@ -34,7 +34,8 @@ FINE = (1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 7)
 LONGEST_TITLE = 40
 """Characters of a column's name that an axis has room for."""
 LONGEST_NAME = 26
-"""Characters of a row's name beside an axis."""
+LONGEST_GROUP = 18
+"""Characters of a name beside an axis, and of one below it, where names may have to stand upright."""
 EARLIER = "the training before"
 """In a legend, of the pale lines."""
 CONFIG = {"displaylogo": False, "showSendToCloud": False, "responsive": True}
@@ -244,7 +245,9 @@ def bars(values: Mapping[str, float], title: str, order: Sequence[str] = (), hor
     bar |= {"y": names, "x": sizes, "orientation": "h"} if horizontal else {"x": names, "y": sizes}
     layout = _layout(title if horizontal else "", "" if horizontal else title, hovermode="closest", showlegend=False)
     layout["height"] = max(160, 28 * len(names) + 60) if horizontal else 300
-    if horizontal:
+    if not horizontal:
+        layout["xaxis"] |= _categories(names, LONGEST_GROUP)
+    else:
         layout["yaxis"] |= _rows(names)
         _far(layout["xaxis"], np.array(sizes, float))
     # Of the axis: Plotly writes a true minus there, and a hyphen where a template has a format.
@@ -254,10 +257,14 @@ def bars(values: Mapping[str, float], title: str, order: Sequence[str] = (), hor
 
 
 def _rows(names: Sequence[str]) -> dict[str, Any]:
-    """Return an axis of names from top to bottom, long ones cut: they would leave no room for what is drawn."""
+    """Return an axis of names from top to bottom."""
+    return {"autorange": "reversed"} | _categories(names, LONGEST_NAME)
+
+
+def _categories(names: Sequence[str], longest: int) -> dict[str, Any]:
+    """Return an axis of names, long ones cut: they would leave no room for what is drawn."""
     # As categories, for names such as "2019" would be numbers on an axis.
-    axis = {"autorange": "reversed", "type": "category"}
-    short = [_cut(name, LONGEST_NAME) for name in names]
+    axis, short = {"type": "category"}, [_cut(name, longest) for name in names]
     return axis | ({} if short == list(names) else {"tickvals": list(range(len(short))), "ticktext": short})
 
 

@@ -148,6 +148,7 @@ def weights_figure(by_run: Mapping[str, Mapping[str, float]], order: Sequence[st
     figure = basic.bars(dict.fromkeys(names, 0.0), "weight", horizontal=False)
     figure["data"] = [
         {"type": "bar", "name": run, "x": names, "y": [learned.get(name) for name in names],
+         "customdata": figure["data"][0]["customdata"], "hovertemplate": "%{customdata}: %{y}",
          # None leaves a gap for a source that the run did not have; zero would say that it was useless.
          "marker": {"color": basic.style(place)["colour"]}}
         for place, (run, learned) in enumerate(by_run.items()) if learned

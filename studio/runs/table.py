@@ -142,8 +142,13 @@ def _settings(run: Run) -> dict[str, str]:
 
 
 def _differing(own: Mapping[str, str], others: Iterable[Mapping[str, str]]) -> str | None:
-    """Return those settings that are not the same in all of some runs; None where all are."""
-    texts = [own[name] for name in own if any(other.get(name) != own[name] for other in others)]
+    """Return those settings that are not the same in all of some runs; None where all are.
+
+    Those first that tell a run from most others: what does not fit is cut off.
+    """
+    others = list(others)
+    apart_from = {name: sum(other.get(name) != own[name] for other in others) for name in own}
+    texts = [own[name] for name in sorted(own, key=apart_from.get, reverse=True) if apart_from[name]]
     return ", ".join(filter(None, texts)) or None
 
 

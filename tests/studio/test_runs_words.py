@@ -30,7 +30,7 @@ def test_a_change_that_all_runs_have_tells_none_of_them_apart():
         Run("anna", "Consensus", "GBCRegressor", "planted", settings={"params": {"lambda0": value}, "operations": done})
         for value, done in settings
     ]
-    assert table.apart(runs, 60) == ["λ0 0.3", "λ0 0.35", "λ0 0.35, without the source source_1"]
+    assert table.apart(runs, 60) == ["λ0 0.3", "λ0 0.35", "without the source source_1, λ0 0.35"]
 
 
 @pytest.mark.parametrize("method, features", [("GBRegressor", {}), ("MGBClassifier", {"features": []})])
@@ -56,3 +56,24 @@ def test_a_result_on_labels_that_were_learned_from_says_so():
     scores = (learned, learned | {"held_out": 0.364})
     runs = [Run("anna", "Consensus", "GBCRegressor", "planted", results={"scores": each}) for each in scores]
     assert [*map(table.result, runs)] == ["RMSE 0.289 in training", "RMSE 0.364"]
+
+
+def test_what_tells_a_run_from_most_others_is_not_cut_off():
+    drop = {"op": "drop_source", "name": "a table with a name of forty characters"}
+    runs = [
+        Run("anna", "Consensus", "GBCClassifier", "own", settings={
+            "params": {"n_iterations": rounds}, "operations": [drop, {"op": "labels", "fraction": share, "seed": 0}],
+        })
+        for rounds, share in ((200, 0.5), (200, 0.6), (200, 0.7), (100, 0.8))
+    ]  # fmt: skip
+    runs.append(Run("anna", "Consensus", "GBCClassifier", "own", settings={"params": {"n_iterations": 100}}))
+    names = table.apart(runs, 28)
+    assert len({*names}) == 5 and names[0].startswith("trained on 50") and names[3].startswith("trained on 80")
+
+
+def test_weights_beside_each_other_stand_over_names_that_leave_them_room():
+    name = "a table with a name of forty characters"
+    figure = compare.weights_figure({"one": {name: 1.0}, "two": {name: 0.5, "2019": 0.5}})
+    axis = figure["layout"]["xaxis"]
+    assert axis["type"] == "category" and axis["ticktext"] == ["a table with a na…", "2019"]
+    assert all(trace["customdata"] == [name, "2019"] for trace in figure["data"])
