@@ -23,6 +23,8 @@ CURVES = {"metric:held_out": "held-out labels", "metric:left_out": "left-out lab
 NOT_SET = "–"
 LETTER, MARGINS, WIDEST = 7, 24, 800
 """Pixels of a letter in a table, of a cell's two margins, and of a column at most."""
+ENTRY = 20
+"""Pixels of a run's name in a legend, beside which a second one may have no room."""
 
 
 # Settings -------------------------------------------------------------------------------------------------------------
@@ -93,6 +95,12 @@ def _lines(series: Mapping[str, np.ndarray], title: str, order: Sequence[str]) -
     figure = basic.per_cent(basic.lines(np.arange(1, longest + 1), padded, "round", title, order=order))
     # One line alone has none unless it is asked for, and then nothing says whose it is.
     figure["layout"]["showlegend"] = True
+    return _with_room(figure)
+
+
+def _with_room(figure: basic.Figure) -> basic.Figure:
+    """Return a figure that is higher by what its legend takes, which would lie over what is drawn."""
+    figure["layout"]["height"] += ENTRY * max(len(figure["data"]) - 2, 0)
     return figure
 
 
@@ -161,7 +169,7 @@ def weights_figure(by_run: Mapping[str, Mapping[str, float]], order: Sequence[st
         figure["layout"]["yaxis"]["range"] = [0.0, 1.0]
     # A single run is named above its figures.
     figure["layout"] |= {"barmode": "group", "showlegend": len(by_run) > 1}
-    return figure
+    return _with_room(figure)
 
 
 # Instances ------------------------------------------------------------------------------------------------------------

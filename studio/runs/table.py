@@ -42,7 +42,10 @@ def apart(runs: Iterable[Run], most: int) -> list[str]:
     of_name: dict[str, list[dict[str, str]]] = {}
     for run in runs:
         of_name.setdefault(short(run, most), []).append(_of_data(run))
-    return [shown(_differing(_of_data(run), of_name[short(run, most)]) or short(run, most), most) for run in runs]
+    found = [_differing(_of_data(run), of_name[short(run, most)]) for run in runs]
+    # At its end: what differs comes first.
+    cut = [text if text is None or len(text) <= most else f"{text[: most - 1]}…" for text in found]
+    return [text or short(run, most) for text, run in zip(cut, runs)]
 
 
 def _of_data(run: Run) -> dict[str, str]:

@@ -68,7 +68,8 @@ def test_what_tells_a_run_from_most_others_is_not_cut_off():
     ]  # fmt: skip
     runs.append(Run("anna", "Consensus", "GBCClassifier", "own", settings={"params": {"n_iterations": 100}}))
     names = table.apart(runs, 28)
-    assert len({*names}) == 5 and names[0].startswith("trained on 50") and names[3].startswith("trained on 80")
+    assert len({*names}) == 5 and names[0].startswith("trained on 50%") and names[3].startswith("trained on 80%")
+    assert names[4] == "rounds 100" and max(map(len, names)) == 28
 
 
 def test_weights_beside_each_other_stand_over_names_that_leave_them_room():
@@ -77,3 +78,5 @@ def test_weights_beside_each_other_stand_over_names_that_leave_them_room():
     axis = figure["layout"]["xaxis"]
     assert axis["type"] == "category" and axis["ticktext"] == ["a table with a na…", "2019"]
     assert all(trace["customdata"] == [name, "2019"] for trace in figure["data"])
+    many = compare.weights_figure({f"run {k}": {name: 1.0} for k in range(8)})
+    assert many["layout"]["height"] == figure["layout"]["height"] + 6 * compare.ENTRY
