@@ -234,7 +234,8 @@ def headline(events: Events, graph: str, to_plain: Mapping[str, Paired]) -> None
         if "MGB" in shown:
             left = shown["MGB"].detail["moran"].get(graph, np.nan)
             st.metric("Moran's I left", minus(f"{left:.3f}"), width="content")
-        st.metric("Seconds", f"{sum(event.seconds for event in shown.values()):.1f}", width="content")
+        seconds, words = sum(event.seconds for event in shown.values()), "Of all of them, though they ran side by side."
+        st.metric("Seconds", f"{seconds:.1f}", width="content", help=words)
 
 
 def _by_stage(events: Events, pick: Callable[[Any], float]) -> Curves:

@@ -42,7 +42,9 @@ TASK_WORDS = {"classification": "classes", "regression": "numbers"}
 FILES = {NO_LABELS: NO_LABELS, upload_schema.EACH: "each table: its own rows and labels"}
 NUMBERED = "row numbers"
 FIRST_ROW = {True: "names of columns", False: "data"}
-DATES = {None: "text", True: "day first, 3 April", False: "month first, 4 March"}
+TEXT = "text"
+"""Not None, of which a list shows that nothing is chosen."""
+DATES = {TEXT: TEXT, True: "day first, 3 April", False: "month first, 4 March"}
 LEAD = {False: "both ways", True: "one way, from source to target"}
 
 
@@ -293,8 +295,8 @@ def _with_dates(content: bytes, upload: Upload) -> Upload:
     if not any(finding.kind == "ambiguous_date" for finding in upload.findings):
         return upload
     key = f"dates {upload.name} {upload.role}"
-    choice = _choice("Dates such as 3/4/2015 are", [*DATES], None, key, format_func=DATES.get, width=320)
-    if choice is None:
+    choice = _choice("Dates such as 3/4/2015 are", [*DATES], TEXT, key, format_func=DATES.get, width=320)
+    if choice == TEXT:
         return upload
     sheet = next(iter(upload.sheets), None)
     return _read(upload.name, content, upload.role, upload.header, choice, sheet=sheet)
