@@ -84,7 +84,7 @@ def test_what_runs_of_one_name_differ_in_stands_beside_their_results():
     three = [run("GBCRegressor", lambda0=value, lambda1="auto", n_iterations=40) for value in (0.3, 0.6, 0.3)]
     three[2] = replace(three[2], settings=three[2].settings | {"operations": known})
     made = table.table([*three, run("HMF", eta=1.0)])
-    assert made["differs in"].to_list() == ["λ0 0.3", "λ0 0.6", "λ0 0.3, trained on 80% of the labels", None]
+    assert made["differs in"].to_list() == ["λ0 0.3", "λ0 0.6", "trained on 80% of the labels, λ0 0.3", None]
     # A phone shows 366 pixels of the table: what tells the runs apart is among them.
     assert made.columns[:3] == [*table.WIDTHS] and sum([*table.WIDTHS.values()][:2]) <= 366 - 100
     moved = table.table([run("WeightedMultiSourceTrAdaBoostClassifier", eta=eta) for eta in ("auto", 20.0)])
