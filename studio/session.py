@@ -184,6 +184,9 @@ def note(about: str, sentence: str) -> None:
     An empty one takes back what was said about it.
     """
     _, kept = st.session_state.setdefault(NOTES, ("", {}))
+    # On the page already, with what is to be said of its address.
+    if sentence and kept.get(about) == sentence:
+        return
     kept.pop(about, None)
     if sentence:
         kept[about] = sentence

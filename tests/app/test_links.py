@@ -239,6 +239,12 @@ def test_of_several_trainings_those_that_are_kept_are_shown_and_the_others_named
     for each in (linked, page.run()):
         assert not each.exception and warned(each) == [sentence]
         assert each.session_state["live Consensus"].runs == {"Consensus": run} and address(each)["run"] == run
+    page.session_state["live Consensus"].runs["Consensus"] = "gone"  # all that there was, deleted in another window
+    page.query_params["run"] = "gone"
+    sentence = "This training is not kept here any more: press Train to make it again."
+    assert warned(page.run())[-1] == sentence
+    page.query_params["run"] = "gone"  # as the browser has it that moved a control meanwhile
+    assert warned(page.run()) == [sentence] and not page.exception and "run" not in address(page)
 
 
 @pytest.mark.parametrize("name", ["2_Consensus.py", "3_Collective.py"])

@@ -120,7 +120,8 @@ class LiveTrainings:
     def _adopt(self) -> None:
         """Find the runs that the URL names, after a reload; those of another owner are shown and obey nobody here."""
         named, kept = st.query_params.get("run"), st.session_state.get(self._state_key)
-        if kept is not None:
+        # Of what was deleted elsewhere the address still tells, and is answered.
+        if kept is not None and any(_known(run, self._owner) for run in kept.runs.values()):
             st.session_state[self._state_key] = _of_those_left(kept, self._owner)
         elif named:
             self._adopt_named(*self._named(named))
