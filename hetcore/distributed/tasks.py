@@ -21,7 +21,7 @@ from threadpoolctl import threadpool_limits
 from hetcore.data import HetData
 from hetcore.distributed.worker_actor import versions
 from hetcore.distributed.worker_pool import SCHEDULER_SECONDS, check_versions, explained
-from hetcore.errors import ClusterError, ParameterError
+from hetcore.errors import ClusterError, DataError, ParameterError
 
 __all__ = ["check_client", "check_workers", "predict", "replicates"]
 
@@ -134,11 +134,18 @@ def predict(model: Any, X: Any, client: Any, method: str = "predict", **options:
     Raises
     ------
     ParameterError
-        If the client can't be used.
+        If the client can't be used, or a model has no such method.
+    DataError
+        If X is none of what a prediction takes.
     ClusterError
         As of `check_workers`, or a task can't be done.
     """
     models = list(model) if isinstance(model, list | tuple) else [model]
+    for each in models:
+        if not callable(getattr(each, method, None)):
+            raise ParameterError(f"{type(each).__name__} has no method {method!r}: give one that predicts.")
+    if not (isinstance(X, HetData) or hasattr(X, "__len__")):
+        raise DataError(f"X is of type {type(X).__name__}: give a HetData, an array or a table.")
     n, threads = 0 if isinstance(X, HetData) else len(X), check_workers(client)
     ends = np.linspace(0, n, 1 + max(1, min(threads, n))).astype(int).tolist()
     tasks = [(each, span) for each in models for span in zip(ends, ends[1:])]

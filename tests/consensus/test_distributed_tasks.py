@@ -17,7 +17,7 @@ import hetcore as hc
 from experiments import __main__ as shell
 from experiments.protocols import PROTOCOLS, Protocol
 from hetcore import model_files
-from hetcore.errors import ClusterError, ParameterError
+from hetcore.errors import ClusterError, DataError, ParameterError
 from tests.clusters import QUIET
 from tests.consensus.test_consensus import planted
 from tests.experiments.toy import toy  # noqa: F401 - a fixture
@@ -116,6 +116,10 @@ def test_what_can_not_be_done_is_refused_at_the_start(near, monkeypatch):
         distributed.replicates(model, [0], X, near)
     with pytest.raises(ParameterError, match=r"given must be a tuple, not HetData"):
         distributed.replicates(hc.GBCRegressor(), [0], planted("regression")[0], near)
+    with pytest.raises(ParameterError, match="HGBMRegressor has no method 'predictt'"):
+        distributed.predict(model, X, near, "predictt")
+    with pytest.raises(DataError, match="X is of type int: give a HetData"):
+        distributed.predict(model, 3, near)
     # in one process the worker's versions are asked for by the same name: its answer alone is another
     answers = iter([tasks.versions() | {"polars": "0.1"}])
     monkeypatch.setattr(near, "run", lambda asked, on_error: {"tcp://one": next(answers)})
