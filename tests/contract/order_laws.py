@@ -12,8 +12,9 @@ HGBM, the feature networks), the order in which unknown neighbours are inferred 
 gradient descent starts and which entry comes first (MF, TF, HMF, HTF: but names that sort alike change nothing). What
 follows the order of sources: learners that are fitted one after the other (two learners), and which of two equally
 good domains is taken (MultiSource, TaskTrAdaBoost, WeightedMultiSource, Transfer). Of columns: which of two equal
-splits is taken (trees on the few rows of a domain, and of two learners). One and two learners look at one and two of
-the sources, and are no better than the prior on some problems whose signal is in another.
+splits is taken (trees on the few rows of a domain, of two learners, and of classes as printed, whose first gradients
+are three numbers: cuts of as many rows of each tie). One and two learners look at one and two of the sources, and are
+no better than the prior on some problems whose signal is in another.
 """
 
 from __future__ import annotations
@@ -53,7 +54,8 @@ ORDER = {"rows": SUMS, "columns": SUMS, "sources": SUMS}
 UNDRAWN: dict[str, dict[str, float]] = {
     "HGBMClassifier": {"rows": SUMS, "columns": SUMS},
     "HGBMRegressor": {"rows": SUMS, "columns": SUMS},
-    **dict.fromkeys(("GBCClassifier", "GBCRegressor", "GBRegressor"), ORDER),
+    **dict.fromkeys(("GBCRegressor", "GBRegressor"), ORDER),
+    "GBCClassifier": {"rows": SUMS, "sources": SUMS},
     "OneWeakLearnerClassifier": {"rows": SUMS, "sources": SUMS},
     "TwoWeakLearnerClassifier": {"rows": SUMS},
     "RGBRegressor": {"columns": SUMS, "sources": SUMS},
