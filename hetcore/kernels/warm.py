@@ -59,9 +59,6 @@ def _members() -> None:
     buffers, begins = np.zeros((3, 3), np.uint32), np.zeros((3, 2), np.int64)
     members.grow_members(problem, parts, 0, 1, limits, work, scratch, given, given.copy(), grown, buffers, begins)
     members.add_members(np.zeros((1, 3, 1)), grown.leaves, grown.values, 1.0)
-    one = np.zeros(1, np.int64)
-    members.farthest(np.zeros((1, 3, 1)), 3)
-    draws.draw_sets(np.ones(6, np.uint64), one + 2, one + 1, np.zeros(2, np.bool_), one)
 
 
 def _rounds() -> None:
@@ -71,7 +68,20 @@ def _rounds() -> None:
     learned = np.zeros((3, 1)), np.zeros((1, 3, 1)), np.zeros((1, 3, 1)), 1.0
     slopes = given, given.copy()
     members.grow_rounds(problem, parts, (0, 1), (0, 1, 1), *room, learned, slopes, grown, buffers, begins)
-    members.boost_members(problem, parts, (0, 1), (0, 1, 1), *room, *_boosting(gradients), grown, buffers, begins)
+
+
+def _boosted() -> None:
+    gradients, problem, parts, work, grown = _toy_member()
+    room = TreeParams(), work, make_scratch(4, 1), *_boosting(gradients), grown
+    members.boost_members(
+        problem, parts, (0, 1), (0, 1, 1), *room, np.zeros((3, 3), np.uint32), np.zeros((3, 2), np.int64)
+    )
+
+
+def _folds() -> None:
+    one = np.zeros(1, np.int64)
+    members.farthest(np.zeros((1, 3, 1)), 3)
+    draws.draw_sets(np.ones(6, np.uint64), one + 2, one + 1, np.zeros(2, np.bool_), one)
 
 
 def _oblivious() -> None:
@@ -128,34 +138,47 @@ def _toy() -> tuple[np.ndarray, np.ndarray, Problem, Work]:
     return gradients, rows, problem, work
 
 
-def _prediction() -> None:
-    binned, rows, leaf = np.zeros((1, 3), np.uint8), np.arange(3, dtype=np.uint32), np.zeros(3, np.int32)
-    nodes, values, out = np.zeros(1, NODE_DTYPE), np.zeros((1, 1)), np.zeros((3, 1))
-    nodes["left"] = -1
+def _forest() -> None:
+    binned, rows, nodes, values, out = _stump()
+    predictor.predict_forest(binned, rows, nodes, values, np.array([0, 1]), np.ones(1), out)
+
+
+def _leaves() -> None:
+    binned, rows, nodes, values, out = _stump()
+    leaf, one = np.zeros(3, np.int32), np.zeros(1, np.int64)
     predictor.find_leaves(binned, rows, nodes, leaf)
     predictor.add_leaf_values(out, leaf, values, 1.0)
-    predictor.predict_forest(binned, rows, nodes, values, np.array([0, 1]), np.ones(1), out)
-    one = np.zeros(1, np.int64)
     predictor.predict_parts(binned, rows, nodes, values, np.array([0, 1]), np.ones(1), one, np.zeros((3, 2)))
+
+
+def _stump() -> tuple[np.ndarray, ...]:
+    """Return bins of three rows, these rows, a tree of one leaf and its value, and room for predictions."""
+    nodes = np.zeros(1, NODE_DTYPE)
+    nodes["left"] = -1
+    return np.zeros((1, 3), np.uint8), np.arange(3, dtype=np.uint32), nodes, np.zeros((1, 1)), np.zeros((3, 1))
 
 
 def _medians() -> None:
     medians.leaf_medians(np.zeros(3, np.int32), np.zeros((3, 1)), np.ones(3), np.zeros((1, 1)))
 
 
-def _graphs() -> None:
+def _links() -> None:
     pairs = np.array([0, 1, 2], np.int32), np.array([1, 0], np.int32), np.ones(2, np.float32)
-    csr.neighbor_sums(*pairs, np.zeros((2, 1)), np.ones(2))
     ends, indices, graphs = np.arange(2), np.zeros(2, np.int32), np.zeros(2, np.uint16)
     values = np.zeros(2, np.float32)
     csr.append_links(*pairs, np.ones(2), 0, ends, indices, values, graphs)
     starts, indptr, place = np.arange(3), np.zeros(3, np.int32), np.zeros(2, np.int32)
     csr.merge_links(0, 2, starts, indices, np.full(2, -1, np.int32), indptr, place)
-    csr.add_products(starts, indices, values, graphs, np.ones(1), np.zeros((2, 1), np.float32), np.zeros((2, 1)))
-    one_column = np.zeros((2, 1)), np.zeros(2), np.zeros((2, 1))
-    csr.add_squares(starts, indices, values, graphs, np.ones(1), *one_column)
     csr.weigh_links(starts, place, values, graphs, np.ones(1), indptr, np.zeros(2), True)
     csr.nearest_rows(np.zeros((1, 2)), np.zeros(1), np.zeros(2), ends[:1], 1.0, 1.0, np.zeros((1, 1), np.int64))
+
+
+def _sums() -> None:
+    starts, indices, values = np.arange(3), np.zeros(2, np.int32), np.zeros(2, np.float32)
+    csr.neighbor_sums(starts.astype(np.int32), indices, values, np.zeros((2, 1)), np.ones(2))
+    links = starts, indices, values, np.zeros(2, np.uint16), np.ones(1)
+    csr.add_products(*links, np.zeros((2, 1), np.float32), np.zeros((2, 1)))
+    csr.add_squares(*links, np.zeros((2, 1)), np.zeros(2), np.zeros((2, 1)))
 
 
 def _weights() -> None:
@@ -202,11 +225,12 @@ def _collective() -> None:
     csr.cross_products(ends, ends, one, weights, np.zeros((1, 2), np.int32))
 
 
-# a process that has grown members has most of the other trees compiled
-_TREES = (_bins, _members, _tree, _rounds, _oblivious, _votes)
-_OTHERS = (_collective, _factorization, _medians, _prediction, _graphs, _weights, _networks)
+# a process that has boosted members has most of the other trees compiled
+_TREES = (_bins, _boosted, _members, _tree, _rounds, _oblivious, _votes)
+_OTHERS = (_collective, _factorization, _medians, _leaves, _forest, _folds, _links, _sums, _weights, _networks)
 _PARTS = {
-    "core": (_bins, _members, _prediction, _graphs, _weights),
+    # what a process beside it prepares comes last
+    "core": (_bins, _folds, _links, _forest, _boosted, _oblivious, _weights),
     "trees": _TREES,
     "others": _OTHERS,
     "all": _OTHERS + _TREES,  # a worker beside it begins with the core: neither compiles what the other has
@@ -216,17 +240,19 @@ _PARTS = {
 def warm_up(progress: Callable[[int, int], object] | None = None, part: str = "all") -> None:
     """Run every kernel once on toy arrays.
 
-    Takes some 15 to 20 seconds on first use (a third of that for the core), a moment when the code is in the cache.
+    Takes some 15 to 20 seconds on first use (half of that for the core), a moment when the code is in the cache.
 
     Parameters
     ----------
     progress : callable, optional
         Called as ``progress(done, total)`` before the first step and after each.
     part : {"all", "core", "trees", "others"}, default="all"
-        "core" is what the default consensus uses, and most methods: bins, trees, neighbours, weights. "trees" and
-        "others" are all in two parts, for two processes.
+        "core" is what a first consensus uses: bins, trees, links, weights; half of it is compiled by a second process
+        where `prepare_beside` starts one. "trees" and "others" are all in two parts, for two processes.
     """
     steps = _PARTS[part]
+    if part == "core":
+        prepare_beside()
     for done, step in enumerate(steps):
         if progress is not None:
             progress(done, len(steps))

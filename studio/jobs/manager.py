@@ -289,10 +289,9 @@ class Manager:
     # The thread of a worker -----------------------------------------------------------------------------------------
 
     def _serve(self, worker: Worker) -> None:
-        first = self.workers[0]
-        if worker is not first:  # so that not every process compiles the same kernels at once
+        if worker is not self.workers[0]:
             with self.changed:
-                self.changed.wait_for(lambda: self._closing.is_set() or first.phase in ("ready", "working"))
+                self.changed.wait_for(self._is_next_due)
         started = True
         while not self._closing.is_set():
             started = self._ensure(worker, started)
@@ -302,6 +301,12 @@ class Manager:
             elif job is not None:
                 self._end(worker, job, "failed", _CANNOT_START)
         worker.close()
+
+    def _is_next_due(self) -> bool:
+        """Return whether the others may start: the first has compiled, and has nothing to do, or more than it can."""
+        # Beside the first run ever, the others' compiling made it last longer.
+        due = {"ready": not len(self._jobs.queue), "working": len(self._jobs.queue) > 0}
+        return self._closing.is_set() or due.get(self.workers[0].phase, False)
 
     def _ensure(self, worker: Worker, started: bool = True) -> bool:
         """Return whether the process is up and warm; start it if need be, a failed one again only when a run waits."""

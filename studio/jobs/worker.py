@@ -48,12 +48,18 @@ PR_SET_PDEATHSIG = 1
 _ONE_THREAD = ("NUMBA_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "POLARS_MAX_THREADS")
 
 
-def child_environment() -> dict[str, str]:
-    """Return the environment of a child process: one thread per library, and this project importable from anywhere."""
+def child_environment(compilers: str = "1") -> dict[str, str]:
+    """Return the environment of a child process: one thread per library, and this project importable from anywhere.
+
+    Parameters
+    ----------
+    compilers : str
+        How many processes it compiles kernels in: "1", or "" for a second one beside it, once, where that helps.
+    """
     # PYTHONPATH rather than the working folder: -P below takes that folder from the path.
     path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH", "")]))
     # One run has one core: libraries that start a thread or a process a core would slow every other run.
-    return os.environ | dict.fromkeys(_ONE_THREAD, "1") | {"PYTHONPATH": path, "HETCORE_COMPILERS": "1"}
+    return os.environ | dict.fromkeys(_ONE_THREAD, "1") | {"PYTHONPATH": path, "HETCORE_COMPILERS": compilers}
 
 
 class Worker:
@@ -85,6 +91,8 @@ class Worker:
         self, memory: int, modules: Sequence[str] = (), kernels: str = "all", niceness: int = NICENESS
     ) -> None:
         self._arguments = [str(memory), kernels, str(niceness), *modules]
+        # Of several workers one has the core, before the others begin.
+        self._compilers = os.environ.get("HETCORE_COMPILERS", "") if kernels == "core" else "1"
         self._sending = threading.Lock()
         self._process: subprocess.Popen[bytes] | None = None
         self._connection: Connection | None = None
@@ -103,7 +111,7 @@ class Worker:
             self._process = subprocess.Popen(  # noqa: S603 - our own module and numbers
                 # -P keeps a file named like a module in the current folder from being imported in its place.
                 [sys.executable, "-P", "-m", "studio.jobs.worker", str(theirs.fileno()), *self._arguments],
-                env=child_environment(),
+                env=child_environment(self._compilers),
                 pass_fds=[theirs.fileno()],
                 stdin=subprocess.DEVNULL,  # a worker has nobody to ask
                 # Standard output is of whoever started the studio; prints of a worker go to where messages go.
@@ -314,6 +322,8 @@ def _recall(memory: int) -> None:
 
 def _warm_up(kernels: str, modules: list[str]) -> None:
     # By name and not at the top of the file: "compiling" must be said before these are imported.
+    if kernels == "core":
+        importlib.import_module("hetcore.kernels.threads").prepare_early()
     for module in ("polars", "hetcore", "studio.jobs.worker_tasks", *modules):
         importlib.import_module(module)
     if kernels != "none":

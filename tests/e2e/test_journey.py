@@ -212,7 +212,7 @@ def files(page: Page, folder: Path) -> None:
 
 def test_first_ever_start_is_usable_while_it_compiles(page, report, tmp_path):
     began = time.monotonic()
-    with studio(tmp_path, HETCORE_CACHE=str(tmp_path / "cache")) as url:
+    with studio(tmp_path, HETCORE_CACHE=str(tmp_path / "cache"), HETCORE_COMPILERS="2") as url:
         pressed = press_train(page, url)
         report("first start ever, until Train was pressed", time.monotonic() - began)
         expect(page.get_by_text("ompiling, first run only").first).to_be_visible(timeout=PATIENCE)

@@ -236,6 +236,16 @@ def test_closing_ends_every_process():
     assert not process.is_running()
 
 
+def test_a_second_worker_starts_once_the_first_is_idle_or_has_more_than_it_can():
+    """Beside the first training ever it would compile, and slow it."""
+    studio = Manager(LIMITS, STUBS, compiled=False)
+    until(studio, studio.submit(task("DeafRegressor"), "anna"), lambda status: status.rounds > 0)
+    assert not studio.workers[1].alive()
+    until(studio, studio.submit(task("DeafRegressor"), "anna"), lambda status: status.rounds > 0)
+    assert studio.workers[1].alive()
+    studio.close()
+
+
 def test_a_worker_ends_with_the_studio():
     worker = Worker(LIMITS.memory, STUBS, kernels="none")
     worker.start()
