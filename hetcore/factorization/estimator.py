@@ -180,12 +180,17 @@ class Factorization(RegressorScore, Estimator):
 
     def _keep_means(self, train: Entries) -> None:
         """Keep the mean deviation of each code's training entries; a code without has the mean of all."""
-        std = self.tables_.predict(train.rows)[1]
+        std = self._held(self.tables_.predict(train.rows)[1])
         n = self._book.n_rows
         counts = np.stack([np.bincount(rows, minlength=n) for rows in train.rows.T]).sum(axis=0)
         sums = np.stack([np.bincount(rows, std, n) for rows in train.rows.T]).sum(axis=0)
         # a code whose entries all went to the validation part
         self.mean_deviations_ = np.where(counts > 0, sums / np.maximum(counts, 1), std.mean())
+
+    def _held(self, std: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return deviations, at most the range of the training values: a product of rare codes' parts has no end."""
+        span = self.range_[1] - self.range_[0]
+        return std if self.as_printed or span == 0.0 else np.minimum(std, span)
 
     def predict(self, X: ArrayLike, return_std: bool = False) -> NDArray | tuple[NDArray, NDArray]:
         """Predict entries. An unseen code has no bias and no factor, and a common deviation of its noise.
@@ -199,10 +204,11 @@ class Factorization(RegressorScore, Estimator):
         -------
         y : (n,) float64
         std : (n,) float64
-            Only with `return_std`: the standard deviation of the entry's noise, in the unit of y; but as printed, also
-            of what is not known of an unseen code: how far biases and factors of the seen ones differ. With
-            `validation_fraction=0` no entry is left out to tell the noise, and that of the training ones comes out too
-            small; nor is one where the part would have fewer than two: without deviations it is that of the values.
+            Only with `return_std`: the standard deviation of the entry's noise, in the unit of y, at most the range of
+            the training values; but as printed, also of what is not known of an unseen code: how far biases and factors
+            of the seen ones differ. With `validation_fraction=0` no entry is left out to tell the noise, and that of
+            the training ones comes out too small; nor is one where the part would have fewer than two: without
+            deviations it is that of the values.
 
         Warns
         -----
@@ -215,6 +221,7 @@ class Factorization(RegressorScore, Estimator):
         rows = self._book.rows(codes)
         _warn_of_new_codes(codes, rows == self._book.n_rows)
         fitted, std = self.tables_.predict(rows)
+        std = self._held(std)
         if return_std and not self.as_printed and (rows == self._book.n_rows).any():
             std = np.sqrt(std**2 + self.tables_.variance_of_unseen(rows, self._book.offsets))
         if self.clip and not self.as_printed:

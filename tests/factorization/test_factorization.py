@@ -476,3 +476,17 @@ def test_the_deviation_of_few_entries_is_not_that_of_entries_learned_by_heart_or
         X, y = rng.integers(0, 5, (n, 3 if method in TENSOR else 2)), rng.standard_normal(n)
         deviation = method(n_iterations=50).fit(X, y).predict(X, return_std=True)[1]
         assert (deviation > 0.25 * y.std()).all()
+
+
+def test_no_deviation_is_larger_than_the_range_of_the_values():
+    """Rare codes that meet in every mode: the product of their parts was 835 where the values lie in 1 to 256."""
+    rng = np.random.default_rng(0)
+    rare, b = np.minimum(rng.geometric(0.12, size=600), 39), rng.binomial(16, 0.6, size=600)
+    X, y = np.stack([rare, b, rare], axis=1), b.astype(float) ** 2
+    model = hc.HTF(random_state=0).fit(X, y)
+    assert model.predict(X, return_std=True)[1].max() <= np.ptp(y)
+    assert max(model.deviation_by(0).values()) <= np.ptp(y)
+    # an unseen code is not known besides, and equal values have no range
+    assert np.isfinite(model.predict(np.array([[99, 99, 99]]), return_std=True)[1]).all()
+    level = hc.HTF(n_iterations=3).fit(X, np.full(600, 2.0))
+    assert (level.predict(X, return_std=True)[1] >= 0.0).all()
