@@ -7,11 +7,13 @@ r"""The candidates of the transfer blend: linear machines and boosted trees, on 
 | linear or trees, all, domain column | all | all and which domain a row is of |
 | linear, all, target's own slopes | all | all, and once more for the target's rows alone (Daume 2007) |
 | trees, all | all | all |
+| trees, all, domain column, leaves of 2 (numbers) | all | all and which domain a row is of |
 | linear, with k, C | the target's and source k's | all |
 
 Linear machines are logistic regression (regression: ridge) on standardised columns, missing cells at the mean, cut to
 their `MOST_AXES` leading principal components where they are more. Trees are boosted with second-order steps of the log
-loss (the squared loss), 31 leaves, learning rate 0.1, missing cells to the side that gains.
+loss (the squared loss), 31 leaves of 20 rows or more, learning rate 0.1, missing cells to the side that gains. Leaves
+of 20 rows are steps too wide for a number that a column tells all but exactly.
 
 Daume, H. (2007). Frustratingly easy domain adaptation. ACL.
 """
@@ -58,6 +60,8 @@ class Candidate(NamedTuple):
         What it is told of the domain.
     cost : float
         C of a linear machine.
+    leaf : int
+        Fewest rows of a tree's leaf, or a tenth of the rows where that is less.
     """
 
     name: str
@@ -65,10 +69,11 @@ class Candidate(NamedTuple):
     rows: str
     domain: str = ""
     cost: float = 1.0
+    leaf: int = 20
 
 
 def candidates(names: list[str], n_target: int, wide: bool, *, numbers: bool) -> list[Candidate]:
-    """Return the candidates for some sources; a wide table gets smaller costs, numbers get weaker penalties too."""
+    """Return the candidates for some sources; a wide table gets smaller costs, numbers weaker penalties too."""
     # wide tables need a stronger penalty: each column brings a weight
     unit = 0.01 if wide else 1.0
     found = [Candidate(f"linear, {TARGET}", "linear", TARGET, cost=0.3 * unit)]
@@ -90,6 +95,8 @@ def candidates(names: list[str], n_target: int, wide: bool, *, numbers: bool) ->
         Candidate("trees, all", "trees", ALL),
         Candidate("trees, all, domain column", "trees", ALL, "column"),
     ]
+    if numbers:
+        found.append(Candidate("trees, all, domain column, leaves of 2", "trees", ALL, "column", leaf=2))
     # a penalty loses what is all but exact; a wide table bears none so weak
     if not wide:
         found += [
@@ -190,7 +197,7 @@ def fitted(
 ) -> LinearMachine | TreeMachine:
     """Fit a candidate to some rows, y (m,) being codes of `n_classes` classes, or numbers for 0 classes."""
     if candidate.family == "trees":
-        return _trees(table.bins(rows), y, n_classes, n_bins, bool(candidate.domain))
+        return _trees(table.bins(rows), y, n_classes, n_bins, candidate)
     Z = table.features(candidate.domain, rows)
     if not n_classes:
         return _ridge(Z, y, candidate)
@@ -225,14 +232,14 @@ def _ridge(Z: NDArray, y: NDArray, candidate: Candidate) -> LinearMachine:
     return LinearMachine(candidate.domain, weights[:, None], np.array([mean - centre @ weights]))
 
 
-def _trees(binned: NDArray, y: NDArray, n_classes: int, n_bins: NDArray, with_domain: bool) -> TreeMachine:
-    """Boost trees on bins (d + 1, n), the last row of which is the domain, which they see `with_domain`."""
+def _trees(binned: NDArray, y: NDArray, n_classes: int, n_bins: NDArray, candidate: Candidate) -> TreeMachine:
+    """Boost trees on bins (d + 1, n), the last row of which is the domain, which some candidates see."""
     n, rng = len(y), np.random.default_rng(0)
     params = TreeParams(
         max_depth=-1,
         max_leaf_nodes=31,
         # a tenth of few rows, so that a tree can split at all
-        min_samples_leaf=max(min(20, n // 10), 1),
+        min_samples_leaf=max(min(candidate.leaf, n // 10), 1),
         min_child_weight=1e-3,
         l2=1.0 if n_classes else 0.0,
         min_gain=0.0,
@@ -245,7 +252,7 @@ def _trees(binned: NDArray, y: NDArray, n_classes: int, n_bins: NDArray, with_do
         shares = softmax(scores) if n_classes else scores
         # a sure row has hardly a curvature, and a leaf of such rows no bound
         hessians = np.maximum(shares * (1.0 - shares), 1e-6).astype(np.float32) if n_classes else None
-        columns = _columns(len(binned) - 1, with_domain, rng)
+        columns = _columns(len(binned) - 1, bool(candidate.domain), rng)
         tree = grow(
             binned,
             (shares - truth).astype(np.float32),

@@ -1,7 +1,7 @@
 """The transfer blend for numbers: schools, stations and regions of a target with few known values and of others.
 
-How, is in the docstring of `hetcore.transfer.stacking`: the same candidates, ridge regression for logistic regression
-and the squared loss for the log loss.
+How, is in the docstring of `hetcore.transfer.stacking`: the same candidates and trees of smaller leaves, ridge
+regression for logistic regression and the squared loss for the log loss.
 """
 
 from __future__ import annotations

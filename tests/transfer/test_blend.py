@@ -111,6 +111,19 @@ def test_trees_are_taken_where_the_rule_is_no_line():
     assert shares[0] > 0.9 and shares[1] < 0.3
 
 
+def test_numbers_that_are_a_function_of_a_column_get_trees_of_small_leaves():
+    rng = np.random.default_rng(0)
+    X, domain = rng.normal(size=(1000, 4)), np.repeat([1, 2, -1], [300, 300, 400])
+    y = np.exp(1.5 * X[:, 0]) + 0.5 * domain
+    known = ~((domain < 0) & (np.arange(1000) >= 620))  # twenty of the target
+    model = hc.TransferRegressor().fit(X[known], y[known], domain[known])
+    assert model.blend_["trees, all, domain column, leaves of 2"] > 0.5
+    assert model.score(X[~known], y[~known]) > 0.85
+    # of classes there is none
+    names = [each.name for each in candidates(["a", "b"], 100, False, numbers=False)]
+    assert not any("leaves" in name for name in names)
+
+
 def test_a_hostile_source_costs_little_once_there_are_target_rows():
     X, y, domain, (X_test, y_test) = planted(0, n_target=150, flips=(1.0,), n_source=300)
     own = domain < 0
