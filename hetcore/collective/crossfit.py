@@ -20,6 +20,7 @@ then rises while that of new instances falls). New instances are predicted by th
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -48,6 +49,7 @@ __all__ = ["SEVERAL", "CrossFitted", "bins_of"]
 LEAVES, FEWEST, MOST = 25, 2, 10  # rows of a leaf: a 25th of the labels, from 2 to 10 (chosen where few are known)
 LEAVES_OF_CLASS = 4  # or, where that is less, so many a class: a leaf as large as a class can't be of one
 SEVERAL, BINS = 5, 32  # with more classes than that, columns have fewer bins: trees cost what their histograms do
+DEEPER = 2  # splits on a path of the larger trees that F_0 of numbers mixes with the others
 MOST_COLUMNS = 40  # of a tree of more than five classes
 SEEN_UNLINKED = 10  # labels of instances without a neighbour from which on trees know what that means
 HIDDEN_SWEEPS = 2  # in the views in which labels are hidden; more change the stages' columns by nothing that counts
@@ -209,7 +211,7 @@ class CrossFitted:
         # the same table for all views: columns of labels are each row's own hidden ones
         table = self._training_columns()
         self.binned = table.binned
-        self.base = BaseModel(self._grower, self.params, self.fold, self._alike)
+        self.base = BaseModel((self._grower, self._larger), self.params, self.fold, self._alike)
         groups = self.columns.groups(self.net.indptr.shape[0])
         groups = groups if self.params["mix"] else groups[-1:]
         self.several = len(groups) > 1
@@ -291,6 +293,17 @@ class CrossFitted:
         rule = limits, p["learning_rate"], p["leaf"] == "median", *shares, self.rng_trees
         most = MOST_COLUMNS if several else None
         return Grower(self.problem.scale, *rule, most_columns=most, n_jobs=n_threads(p["n_jobs"]))
+
+    @property
+    def _larger(self) -> Grower | None:
+        """The same with larger trees that see all columns, for F_0's mix; None where they are not asked for."""
+        if not self.params["larger_trees"]:
+            return None
+        grower, depth = self._grower, self.params["max_depth"]
+        limits = grower.limits._replace(
+            max_depth=depth + DEEPER if depth > 0 else depth, min_samples_leaf=self.params["min_samples_leaf"] or FEWEST
+        )
+        return replace(grower, limits=limits, column_sample=1.0)
 
     def _grow(self, mapper: BinMapper, own: NDArray[np.float32]) -> list[Forest]:
         """Grow the stage's trees of every view on out-of-fold columns, targets and scores."""
