@@ -26,9 +26,9 @@ from hetcore.errors import (
 )
 
 __all__ = [
-    "TAKES_ARRAYS", "as_numbers", "check_aligned", "check_arrays", "check_coverage", "check_names", "check_one_each",
-    "eval_pair", "even_array", "finite", "flag", "remember_names", "rows_to_score_by", "typed_labels", "validated",
-    "warn_of_other_classes", "warn_of_precision", "whole",
+    "TAKES_ARRAYS", "as_numbers", "check_aligned", "check_arrays", "check_coverage", "check_folds", "check_names",
+    "check_one_each", "check_random_state", "eval_pair", "even_array", "finite", "flag", "remember_names",
+    "rows_to_score_by", "typed_labels", "validated", "warn_of_other_classes", "warn_of_precision", "whole",
 ]  # fmt: skip
 
 STEPS = 1_000  # of float32 that a column's values span, below which bins would merge them
@@ -87,6 +87,18 @@ def check_coverage(coverage: float) -> None:
     """Raise ParameterError unless a coverage is a number in (0, 1)."""
     if not (finite(coverage) and 0.0 < coverage < 1.0):
         raise ParameterError(f"coverage={coverage!r} must be in (0, 1): 0.9 holds nine labels in ten.")
+
+
+def check_folds(n_folds: int) -> None:
+    """Raise ParameterError unless there are two folds or more."""
+    if not (whole(n_folds) and n_folds >= 2):
+        raise ParameterError(f"n_folds={n_folds!r} must be a whole number, at least 2.")
+
+
+def check_random_state(random_state: int | None) -> None:
+    """Raise ParameterError unless a value is a seed, or None for one that is drawn."""
+    if not (random_state is None or (whole(random_state) and random_state >= 0)):
+        raise ParameterError(f"random_state={random_state!r} must be a whole number of at least 0, or None: give 0.")
 
 
 def validated(estimator: Any, X: ArrayLike, *y: ArrayLike, **checks: Any) -> Any:

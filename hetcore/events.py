@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from numbers import Integral
+from numbers import Integral, Real
 from typing import Any
 
 from hetcore.errors import ParameterError
@@ -131,7 +131,7 @@ class EarlyStopping:
     Raises
     ------
     ParameterError
-        If `patience` is no whole number from 1, `monitor` no loss of a round, or `tol` negative.
+        If `patience` is no whole number from 1, `monitor` no loss of a round, or `tol` no finite number of at least 0.
     """
 
     def __init__(self, patience: int = 10, monitor: str = "left_out", tol: float = 0.0) -> None:
@@ -140,8 +140,9 @@ class EarlyStopping:
         if monitor not in MONITORED:
             among = ", ".join(map(repr, MONITORED))
             raise ParameterError(f"monitor={monitor!r} is no loss of a round: give one of {among}.")
-        if tol < 0:
-            raise ParameterError(f"tol={tol!r} must not be negative: 0 counts any fall as an improvement.")
+        # no loss is below the best one less NaN: every fit would end after `patience` rounds
+        if not (isinstance(tol, Real) and 0 <= tol < float("inf")):
+            raise ParameterError(f"tol={tol!r} must be a finite number of at least 0: 0 counts any fall as a gain.")
         self.patience, self.monitor, self.tol = patience, monitor, tol
         self.best = float("inf")
         self.waited = 0

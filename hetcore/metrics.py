@@ -12,6 +12,7 @@ import numpy as np
 import scipy
 from numpy.typing import ArrayLike, NDArray
 
+from hetcore.checks import check_random_state, finite, whole
 from hetcore.data.identity import is_missing
 from hetcore.data.target import as_labels
 from hetcore.errors import DataError, ParameterError
@@ -181,9 +182,12 @@ def interval_coverage(y_true: ArrayLike, lower: ArrayLike, upper: ArrayLike) -> 
     Raises
     ------
     DataError
-        If lengths or shapes differ, no target is known or a value is no number.
+        If lengths or shapes differ, no target is known, a value is no number or an end is NaN.
     """
     true, lower, upper = _known_numbers(y_true, lower, upper)
+    # it would hold no target, as an interval that missed one
+    if np.isnan(lower).any() or np.isnan(upper).any():
+        raise DataError("An interval has an end that is NaN: give two numbers for each row with a target.")
     return float(np.mean((lower <= true) & (true <= upper)))
 
 
@@ -212,7 +216,7 @@ def residual_autocorrelation(residuals: ArrayLike, graph: Any) -> float:
     Raises
     ------
     DataError
-        If the graph has another number of nodes.
+        If the graph is none or has another number of nodes, or a value is no number.
     """
     values = _columns_by_node(residuals, graph)
     known = ~np.isnan(values).any(axis=1)
@@ -263,7 +267,7 @@ def morans_i(values: ArrayLike, graph: Any) -> float:
     Raises
     ------
     DataError
-        If the graph has another number of nodes.
+        If the graph is none or has another number of nodes, or a value is no number.
     """
     values, weights, row, column = _links_of_known(values, graph)
     known = values[~np.isnan(values)]
@@ -304,12 +308,13 @@ def morans_i_band(
     Raises
     ------
     ParameterError
-        If `n_permutations` or `level` is outside its domain.
+        If `n_permutations`, `level` or `random_state` is outside its domain.
     DataError
-        If the graph has another number of nodes.
+        If the graph is none or has another number of nodes, or a value is no number.
     """
-    if n_permutations < 1 or not 0 < level < 1:
+    if not (whole(n_permutations) and n_permutations >= 1 and finite(level) and 0 < level < 1):
         raise ParameterError(f"{n_permutations=}, {level=}: give at least 1 permutation and a level in (0, 1).")
+    check_random_state(random_state)
     columns, weights, row, column = _links_of_known(values, graph)
     known = np.flatnonzero(~np.isnan(columns[:, 0]))
     centred = columns[known, 0] - (columns[known, 0].mean() if len(known) else 0.0)
@@ -388,7 +393,12 @@ def _links_of_known(values: ArrayLike, graph: Any) -> tuple[NDArray, NDArray, ND
 
 def _columns_by_node(values: ArrayLike, graph: Any) -> NDArray[np.float64]:
     """Return values as (n, K) columns; raise DataError unless there is one row a node."""
-    values = np.asarray(values, dtype=np.float64)
+    if not hasattr(graph, "indptr"):
+        raise DataError(f"{type(graph).__name__} is no graph over the values: give a hetcore.Graph.")
+    try:
+        values = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise DataError("The values are no numbers: give a number for each node, NaN where unknown.") from None
     if values.ndim not in (1, 2):
         raise DataError(f"The values have the shape {values.shape}: give one row a node, (n,) or (n, K).")
     values = values.reshape(len(values), -1) / power_of_two(values)  # no statistic of the graphs depends on the unit

@@ -6,6 +6,8 @@ r"""Cross-validation of lambda0, lambda1, the number of rounds N, and any other 
 
 One fit gives every N: a model after t of N rounds is the model of t rounds, and each round is scored on the fold that
 was left out; where a fit keeps the best of its rounds, by that one, and the last N by what the model itself predicts.
+Of two learners with validation rows, which weigh the parts and are learned from at the end, and of MGB as printed,
+whose sweeps may not settle, a fit of fewer rounds errs otherwise than those rounds: of these take the last N.
 Folds are dealt over the labelled instances only, and the rest take part in every fit as they will in the last one. A
 fold is hidden, not removed: its instances are unlabelled ones like those to be predicted.
 
@@ -159,7 +161,7 @@ def cross_validate(
     n_iterations : int, optional
         Rounds N; by default the estimator's.
     one_standard_error : bool, default=False
-        Choose the fewest rounds within one standard error of the best, or the best.
+        Whether to choose the fewest rounds within one standard error of the best, or the best.
     random_state : int or None, default=0
         Seed of the folds; fits keep the estimator's own.
     progress : callable, optional
@@ -188,6 +190,11 @@ def cross_validate(
     # True is a whole number in Python
     if isinstance(n_jobs, bool) or not isinstance(n_jobs, int | np.integer) or n_jobs == 0:
         raise ParameterError(f"n_jobs={n_jobs!r} must be a whole number, not 0: -1 is one process a core.")
+    # "no" is true to Python
+    if not isinstance(one_standard_error, bool | np.bool_):
+        raise ParameterError(f"one_standard_error={one_standard_error!r} is no truth value: give True or False.")
+    if not (progress is None or callable(progress)):
+        raise ParameterError(f"progress={progress!r} is no function: give one that takes (fits done, fits in all).")
     task = models[0]._task
     # labels are given their kind once, rather than in every fit
     data = data if data.target_kind == task else data.with_target(data.y, task)
@@ -220,13 +227,18 @@ def stratified_folds(data: HetData, n_folds: int, random_state: int | None = 0) 
     Raises
     ------
     ParameterError
-        If there are less than two folds.
+        If there are less than two folds, or `random_state` is no seed.
     DataError
-        If there are fewer labels than folds, or a fold would be all that has labels of a class or two.
+        If there are fewer labels than folds, a fold would be all that has labels of a class or two, or the data are no
+        HetData.
     """
+    from hetcore.base import check_het_data
+    from hetcore.checks import check_folds, check_random_state
+
+    check_het_data(data, "stratified_folds")
+    check_folds(n_folds)
+    check_random_state(random_state)
     labelled = np.flatnonzero(data.labelled)
-    if isinstance(n_folds, bool) or not isinstance(n_folds, int | np.integer) or n_folds < 2:
-        raise ParameterError(f"n_folds={n_folds!r} must be a whole number, at least 2.")
     if len(labelled) < n_folds:
         raise DataError(f"There are {len(labelled):,} labels for {n_folds} folds: give more labels or fewer folds.")
     y = data.y[labelled]

@@ -33,7 +33,7 @@ from scipy import sparse
 
 from hetcore.base import check_het_data
 from hetcore.category_labels import CategoryLabels, links_within_categories
-from hetcore.checks import finite
+from hetcore.checks import check_folds, check_random_state, finite
 from hetcore.consensus.link_sums import JoinedLinks, count_links, degrees, linked_rows, times
 from hetcore.consensus.neighbor_columns import (
     NearestRows,
@@ -623,10 +623,15 @@ def views(data: HetData, n_folds: int = 5, random_state: int | None = 0) -> list
 
     Raises
     ------
+    ParameterError
+        If there are less than two folds, or `random_state` is no seed.
     DataError
         If there is no label, or only one class, or the data are no HetData.
     """
     check_het_data(data, "views")
+    # of a single fold all labels are hidden, of none some
+    check_folds(n_folds)
+    check_random_state(random_state)
     if data.target_kind is None:
         raise DataError("There is no label, which the neighbours' columns are made of: give a target.")
     problem = Problem.of(data, None, None, data.target_kind)

@@ -5,8 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from hetcore.data.columns import finite, whole
 from hetcore.data.graph import Graph
 from hetcore.data.hetdata import HetData
+from hetcore.data.noise import check_seed
 from hetcore.data.text import listed, quoted
 from hetcore.errors import DataError, ParameterError
 
@@ -37,13 +39,14 @@ def label_split(data: HetData, fraction: float, seed: int = 0, stratify: bool = 
     Raises
     ------
     ParameterError, DataError
-        If `fraction` is outside (0, 1], or there is no label.
+        If `fraction` is outside (0, 1], `seed` is no seed, or there is no label.
     """
-    if not 0 < fraction <= 1:
+    if not (finite(fraction) and 0 < fraction <= 1):
         raise ParameterError(f"fraction={fraction!r} must be above 0 and at most 1: 0.1 keeps one label in ten.")
     labelled = np.flatnonzero(data.labelled)
     if len(labelled) == 0:
         raise DataError("The data have no label to split: give a target.")
+    check_seed(seed)
     rng = np.random.default_rng(seed)
     strata = _strata(data, labelled) if stratify else np.zeros(len(labelled), dtype=np.int64)
     keep = labelled[_chosen(strata, fraction, rng, each=stratify and data.target_kind == "classification")]
@@ -108,10 +111,11 @@ def non_overlapping(data: HetData, share: float = 0.3, seed: int = 0, graphs: bo
     Raises
     ------
     ParameterError
-        If `share` is outside [0, 1].
+        If `share` is outside [0, 1], or `seed` is no seed.
     """
-    if not 0 <= share <= 1:
+    if not (finite(share) and 0 <= share <= 1):
         raise ParameterError(f"share={share!r} must be in [0, 1]: 0.3 is three instances in ten.")
+    check_seed(seed)
     rng = np.random.default_rng(seed)
     hit = rng.permutation(data.n)[: round(share * data.n)]
     linked = [graph.degree > 0 for graph in data.graphs.values()] if graphs else []
@@ -165,10 +169,11 @@ def target_split(data: HetData, name: str, count: int, seed: int = 0) -> NDArray
     Raises
     ------
     ParameterError, DataError
-        If `count` is below 1, there is no such source, or its labels are no classes.
+        If `count` is no whole number from 1, `seed` is no seed, there is no such source, or its labels are no classes.
     """
-    if count < 1:
-        raise ParameterError(f"count={count!r} must be at least 1: the target needs an example of each class.")
+    if not (whole(count) and count >= 1):
+        raise ParameterError(f"count={count!r} must be a whole number of at least 1: the target needs examples.")
+    check_seed(seed)
     of_target = np.zeros(data.n, dtype=bool)
     of_target[data.rows(name)] = True
     places = np.flatnonzero(of_target & data.labelled)
@@ -198,13 +203,14 @@ def one_against_rest(data: HetData, label: str, seed: int = 0) -> HetData:
 
     Raises
     ------
-    DataError
-        If no instance is of the class, or all are.
+    ParameterError, DataError
+        If `seed` is no seed, or no instance is of the class, or all are.
     """
     own = data.labelled & (data.y == label)
     others = data.labelled & ~own
     if data.target_kind != "classification" or not own.any() or not others.any():
         raise DataError(f"{quoted(label)} is not one of several classes: choose one of {listed(data.classes)}.")
+    check_seed(seed)
     rng, keep = np.random.default_rng(seed), own | ~data.labelled
     # by source: each keeps as many others as it has of the class, so that no source tells the class by its size
     for mask in data.mask:

@@ -436,6 +436,9 @@ def test_views_are_offered_at_the_top_and_shown_in_a_line():
     data, _ = planted("regression", n=60, n_graphs=0)
     first = hc.views(data)[0]
     assert repr(first) == f"DataView({first.view.name}: {first.rows.size:,} x {first.X.shape[1]:,})"
+    for given in ({"n_folds": 1}, {"n_folds": 2.5}, {"random_state": "a"}):
+        with pytest.raises(hc.ParameterError, match=f"^{next(iter(given))}=.* must be a whole number"):
+            hc.views(data, **given)
 
 
 def test_few_labels_get_more_folds_and_less_sharpness():

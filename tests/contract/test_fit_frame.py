@@ -131,10 +131,14 @@ def test_a_fit_has_one_blas_thread_and_gives_back_what_there_was():
 
 @pytest.mark.parametrize(
     "given",
-    [{"patience": 0}, {"patience": "3"}, {"patience": 2.5}, {"patience": True}, {"monitor": "val"}, {"tol": -1.0}],
+    [
+        *({"patience": wrong} for wrong in (0, "3", 2.5, True)),
+        *({"tol": wrong} for wrong in (-1.0, float("nan"), float("inf"), None, "0")),
+        {"monitor": "val"},
+    ],
     ids=str,
 )
-def test_early_stopping_that_could_never_stop_is_refused_in_a_sentence(given):
+def test_early_stopping_that_could_never_stop_or_always_would_is_refused_in_a_sentence(given):
     with pytest.raises(ParameterError, match=f"^{next(iter(given))}=.*: "):
         hc.EarlyStopping(**given)
 

@@ -74,6 +74,24 @@ def test_what_can_not_be_split_is_refused():
         label_split(with_labels(CLASSES), 0)
     with pytest.raises(DataError, match="no label to split"):
         label_split(with_labels([None, None]), 0.5)
+    with pytest.raises(ParameterError, match="fraction='a' must be"):
+        label_split(with_labels(CLASSES), "a")
+
+
+def test_what_is_no_seed_or_no_count_is_refused_in_a_sentence():
+    data = with_labels(CLASSES)
+    name, label = data.source_names[0], data.classes[0]
+    for seed in (-1, 1.5, "a", None):
+        for call in (
+            lambda seed=seed: label_split(data, 0.5, seed),
+            lambda seed=seed: non_overlapping(data, 0.5, seed),
+            lambda seed=seed: splits.target_split(data, name, 1, seed),
+            lambda seed=seed: splits.one_against_rest(data, label, seed),
+        ):
+            with pytest.raises(ParameterError, match=f"^seed={seed!r} must be a whole number"):
+                call()
+    with pytest.raises(ParameterError, match="count=1.5 must be a whole number"):
+        splits.target_split(data, name, 1.5)
 
 
 @pytest.mark.parametrize("p", [1, 2, 3, 5])
@@ -153,7 +171,7 @@ def test_a_class_stands_against_as_many_of_the_others_in_each_source():
 @pytest.mark.parametrize(
     ("wrong", "words"),
     [
-        (lambda data: splits.target_split(data, "desk", 0), "count=0 must be at least 1"),
+        (lambda data: splits.target_split(data, "desk", 0), "count=0 must be a whole number of at least 1"),
         (lambda data: splits.target_split(data, "chair", 1), "no source 'chair'"),
         (lambda data: splits.target_split(data.with_target(np.arange(data.n)), "desk", 1), "have no classes"),
         (lambda data: splits.one_against_rest(data, "z"), "'z' is not one of several classes"),

@@ -150,6 +150,9 @@ def test_the_band_holds_noise_and_not_a_planted_pattern():
         (lambda: metrics.log_loss(["a"], [[np.nan, 0.5]], ["a", "b"]), "holds nan, outside"),
         (lambda: metrics.gaussian_nll([1.0], [1.0], [0.0]), "must be positive"),
         (lambda: metrics.morans_i([1.0], graph_of((0, 1), n=2)), "one value a node"),
+        (lambda: metrics.morans_i(["a", "b"], graph_of((0, 1), n=2)), "a number for each node"),
+        (lambda: metrics.residual_autocorrelation([1.0, 2.0], None), r"NoneType is no graph .* give a hetcore\.Graph"),
+        (lambda: metrics.interval_coverage([1.0, 2.0], [0.0, np.nan], [3.0, 3.0]), "an end that is NaN"),
     ],
 )
 def test_wrong_input_is_refused_with_the_cure(call, words):
@@ -157,10 +160,14 @@ def test_wrong_input_is_refused_with_the_cure(call, words):
         call()
 
 
-@pytest.mark.parametrize("wrong", [{"n_permutations": 0}, {"level": 1.0}])
+@pytest.mark.parametrize("wrong", [{"n_permutations": 0}, {"n_permutations": 2.5}, {"level": 1.0}, {"random_state": "a"}])
 def test_a_wrong_band_is_refused(wrong):
-    with pytest.raises(ParameterError, match="at least 1 permutation"):
+    with pytest.raises(ParameterError, match="at least 1 permutation|random_state='a' must be"):
         metrics.morans_i_band([1.0, 2.0], graph_of((0, 1), n=2), **wrong)
+
+
+def test_an_end_that_is_missing_where_no_target_is_known_changes_no_coverage():
+    assert metrics.interval_coverage([1.0, np.nan], [0.0, np.nan], [3.0, np.nan]) == 1.0
 
 
 @pytest.mark.parametrize(

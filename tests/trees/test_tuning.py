@@ -299,6 +299,11 @@ def test_what_else_is_refused():
         cross_validate(hc.GBCRegressor(), data, {}, n_iterations=0)
     with pytest.raises(ParameterError, match="n_jobs=0 must be"):
         cross_validate(hc.GBCRegressor(), data, {}, n_jobs=0)
+    for given in ({"one_standard_error": "no"}, {"progress": 3}, {"random_state": "a"}):
+        with pytest.raises(ParameterError, match=f"^{next(iter(given))}=.*: give"):
+            cross_validate(hc.GBCRegressor(), data, {}, **given)
+    with pytest.raises(hc.DataError, match="stratified_folds takes a HetData, not int"):
+        stratified_folds(3, 5)
 
 
 # ---- progress and processes ------------------------------------------------------------------------------------------
