@@ -160,7 +160,10 @@ def test_wrong_input_is_refused_with_the_cure(call, words):
         call()
 
 
-@pytest.mark.parametrize("wrong", [{"n_permutations": 0}, {"n_permutations": 2.5}, {"level": 1.0}, {"random_state": "a"}])
+WRONG_BANDS = [{"n_permutations": 0}, {"n_permutations": 2.5}, {"level": 1.0}, {"random_state": "a"}]
+
+
+@pytest.mark.parametrize("wrong", WRONG_BANDS)
 def test_a_wrong_band_is_refused(wrong):
     with pytest.raises(ParameterError, match="at least 1 permutation|random_state='a' must be"):
         metrics.morans_i_band([1.0, 2.0], graph_of((0, 1), n=2), **wrong)
