@@ -23,7 +23,7 @@ from hetcore.errors import ModelFileError, ParameterError
 from hetcore.parameters import Declared
 from hetcore.registry import METHODS
 
-__all__ = ["CLASSES", "dumps", "load", "save"]
+__all__ = ["CLASSES", "check_path", "dumps", "load", "save", "write_whole"]
 
 CLASSES = METHODS
 """Name -> module of every class that can be saved."""
@@ -44,10 +44,16 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
     ------
     ParameterError
         If models of this class can't be saved, or a parameter is no plain value (number, text, list, dict, None).
+    NotFittedError
+        If the model is not fitted.
     OSError
         If the file can't be written.
     """
-    content, path = dumps(model), Path(path)
+    write_whole(Path(path), dumps(model))
+
+
+def check_path(path: Path) -> None:
+    """Raise OSError, with the cure, where no file can be written at a path."""
     # said of the folder: else the sentence is of the draft, which nobody has heard of
     if not path.parent.is_dir():
         raise FileNotFoundError(f"There is no folder {str(path.parent)!r}: make it, or give another path.")
@@ -56,10 +62,15 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
     # a device, which the replace would turn into a file
     if path.exists() and not path.is_file():
         raise OSError(f"{str(path)!r} is no file: give the path of one.")
+
+
+def write_whole(path: Path, content: bytes) -> None:
+    """Write a file whole or not at all; raises as `check_path` does."""
+    check_path(path)
     # a hidden draft beside it, on the same disk: only there a replace is one step
     draft = path.with_name(f".{secrets.token_hex(8)}.tmp")
     try:
-        # "x": two savings of one model never write to one draft
+        # "x": two writings of one file never have one draft
         with open(draft, "xb") as file:
             file.write(content)
             file.flush()

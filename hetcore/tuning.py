@@ -29,6 +29,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from hetcore.data import HetData
+from hetcore.data.columns import check_flags
 from hetcore.data.splits import stratified
 from hetcore.data.text import listed
 from hetcore.errors import DataError, ParameterError, UnscoredLabelsWarning
@@ -190,9 +191,7 @@ def cross_validate(
     # True is a whole number in Python
     if isinstance(n_jobs, bool) or not isinstance(n_jobs, int | np.integer) or n_jobs == 0:
         raise ParameterError(f"n_jobs={n_jobs!r} must be a whole number, not 0: -1 is one process a core.")
-    # "no" is true to Python
-    if not isinstance(one_standard_error, bool | np.bool_):
-        raise ParameterError(f"one_standard_error={one_standard_error!r} is no truth value: give True or False.")
+    check_flags(one_standard_error=one_standard_error)
     if not (progress is None or callable(progress)):
         raise ParameterError(f"progress={progress!r} is no function: give one that takes (fits done, fits in all).")
     task = models[0]._task

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import os
 import platform
-import secrets
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -30,7 +29,7 @@ from hetcore.bundles.distribution import pins, wheel, zipped
 from hetcore.bundles.report import Facts, html
 from hetcore.data import HetData
 from hetcore.errors import DataError, ParameterError
-from hetcore.model_files import dumps
+from hetcore.model_files import check_path, dumps, write_whole
 from hetcore.parameters import Declared
 
 __all__ = ["bundle", "export"]
@@ -81,6 +80,7 @@ def export(
     arrays = {name: _array(name, value) for name, value in columns.items()}
     plain = {name: value for name, value in given.items() if name not in arrays}
     # Everything that can be refused is looked at before a fit, which may take long, begins.
+    check_path(path)
     _check_same(model, data, given.get("y"))
     steps = _steps(model, isinstance(data, HetData), arrays, plain)
     files = {f"data/{name}": content for name, content in _data_of(data).items()}
@@ -90,7 +90,7 @@ def export(
     # As plain values, for text arrays of NumPy have a width of their own.
     files["predictions.parquet"] = parquet(pl.DataFrame({"prediction": predicted.tolist()}))
     files |= {"model.hetcore": dumps(model), "report.html": html(_facts(model, data, given, predicted)).encode()}
-    _write(path, bundle(steps, files, type(model).__name__))
+    write_whole(path, bundle(steps, files, type(model).__name__))
     return path
 
 
@@ -250,17 +250,3 @@ def _facts(model: Any, data: Any, given: Mapping[str, Any], predicted: Any) -> F
         source_weights=getattr(model, "source_weights_", None) or {},
         graph_weights=getattr(model, "graph_weights_", None) or {},
     )
-
-
-def _write(path: Path, content: bytes) -> None:
-    """Write a file whole or not at all."""
-    if not path.parent.is_dir():
-        raise FileNotFoundError(f"There is no folder {str(path.parent)!r}: make it, or give another path.")
-    # A draft beside it, for a rename is whole only within one disk.
-    draft = path.with_name(f".{secrets.token_hex(8)}.tmp")
-    try:
-        draft.write_bytes(content)
-        os.replace(draft, path)
-    finally:
-        # After os.replace there is none; after an error it must not stay.
-        draft.unlink(missing_ok=True)

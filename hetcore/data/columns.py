@@ -20,11 +20,11 @@ from numpy.typing import NDArray
 from hetcore.data.kinds import ValueFacts, as_text, guess_kinds
 from hetcore.data.report import Finding
 from hetcore.data.text import counted, quoted
-from hetcore.errors import DataError
+from hetcore.errors import DataError, ParameterError
 
 __all__ = [
-    "FLOAT_MAX", "PATTERN", "ColumnFacts", "as_array", "as_column", "as_table", "check_index", "clean_columns",
-    "finite", "nameless_index", "other_index", "plain", "unmasked", "whole",
+    "FLOAT_MAX", "PATTERN", "ColumnFacts", "as_array", "as_column", "as_table", "check_flags", "check_index",
+    "clean_columns", "finite", "nameless_index", "other_index", "plain", "unmasked", "whole",
 ]  # fmt: skip
 
 FLOAT_MAX = float(np.finfo(np.float32).max)
@@ -47,6 +47,13 @@ def whole(value: Any) -> bool:
     """Return whether a value is a whole number."""
     # True is an int in Python, and n_iterations=True a mistake
     return isinstance(value, int | np.integer) and not isinstance(value, bool)
+
+
+def check_flags(**flags: Any) -> None:
+    """Raise ParameterError unless each value is True or False: "no" is true to Python."""
+    for name, value in flags.items():
+        if not isinstance(value, bool | np.bool_):
+            raise ParameterError(f"{name}={value!r} is no truth value: give True or False.")
 
 
 def finite(value: Any) -> bool:

@@ -11,7 +11,7 @@ import polars as pl
 import scipy
 from numpy.typing import NDArray
 
-from hetcore.data.columns import FLOAT_MAX
+from hetcore.data.columns import FLOAT_MAX, check_flags
 from hetcore.data.edges import RawEdges, read_edges
 from hetcore.data.fingerprint import hash_array, hash_column
 from hetcore.data.identity import positions, text_array
@@ -65,6 +65,8 @@ class Graph:
     ------
     DataError
         If `data` is none of these forms, or lacks what its form needs.
+    ParameterError
+        If `directed` or `signed` is no truth value.
 
     Examples
     --------
@@ -80,6 +82,7 @@ class Graph:
     stands_for: NDArray[np.int64] | None = None
 
     def __init__(self, data: Any, directed: bool = False, signed: bool = False) -> None:
+        check_flags(directed=directed, signed=signed)
         raw = read_edges(data)
         a, b, weights, findings = _usable(raw, signed)
         self.n_given = len(raw.a)

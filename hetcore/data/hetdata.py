@@ -11,6 +11,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from hetcore.data.alignment import joined_ids, label_findings, place_graphs, source_findings
+from hetcore.data.columns import check_flags
 from hetcore.data.graph import Graph
 from hetcore.data.identity import positions, text_array
 from hetcore.data.leaks import find_leaks, leak_findings
@@ -30,7 +31,7 @@ from hetcore.data.summary import Views
 from hetcore.data.target import label_name, placed_labels, unlabelled
 from hetcore.data.text import listed, quoted
 from hetcore.data.whatif import WhatIf
-from hetcore.errors import DataError, ParameterError
+from hetcore.errors import DataError
 
 __all__ = ["HetData"]
 
@@ -138,9 +139,7 @@ class HetData(WhatIf, Views):
         keep_graph_only: bool,
     ) -> None:
         """Place graphs and labels over the ids of `joined`: the distinct ones, and each source's and label's place."""
-        # "no" is true to Python
-        if not isinstance(keep_graph_only, bool | np.bool_):
-            raise ParameterError(f"keep_graph_only={keep_graph_only!r} is no truth value: give True or False.")
+        check_flags(keep_graph_only=keep_graph_only)
         self.steps: tuple[str, ...] = ()
         # ids of sources come first, then labels: their places do not hang on graphs
         known, self._row_positions, label_places = joined

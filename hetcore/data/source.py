@@ -144,6 +144,8 @@ class Source:
 
     def _set_kinds(self, kinds: Mapping[str, str]) -> None:
         self.kinds = {column: kind for column, (kind, _) in self.guess.items()}
+        if not isinstance(kinds, Mapping):
+            raise DataError(f"kinds={kinds!r:.80} names no column: give {{column: kind}}.")
         for column, kind in kinds.items():
             if column not in self.kinds:
                 raise DataError(f"There is no column {quoted(column)} among {listed(self.kinds)}: name one of them.")
@@ -239,7 +241,7 @@ class Source:
             If there is no such column, or its values do not allow the kind.
         """
         other = self._copy()
-        other._set_kinds({**self.kinds, **kinds})
+        other._set_kinds({**self.kinds, **kinds} if isinstance(kinds, Mapping) else kinds)
         return other
 
     def take(self, rows: NDArray) -> Source:

@@ -255,6 +255,11 @@ class WhatIf(LabelNoise):
             Source.
         kinds : mapping of str to str
             Column -> kind.
+
+        Raises
+        ------
+        DataError
+            If there is no such source or column, or its values do not allow the kind.
         """
         self._require(name, self.sources, "source")
         before = self.sources[name]

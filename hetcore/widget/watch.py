@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import sys
 import weakref
+from collections.abc import Iterator
 from typing import Any
 
 import traitlets
@@ -14,6 +15,7 @@ from hetcore.checks import TAKES_ARRAYS
 from hetcore.data import HetData
 from hetcore.data.text import listed
 from hetcore.errors import ParameterError
+from hetcore.events import as_callbacks
 from hetcore.parameters import Declared
 from hetcore.widget.controls import controls, parameters, values
 from hetcore.widget.interrupts import stop_on_interrupt
@@ -77,7 +79,9 @@ class Watch(View):
     """
 
     def __init__(self, estimator: Declared, data: Any, y: Any, fit: dict[str, Any]) -> None:
-        self._estimator, self._given = estimator, (data, y, dict(fit))
+        # a generator of callbacks serves one fit, and they are looked at before each
+        fit = {name: list(given) if isinstance(given, Iterator) else given for name, given in fit.items()}
+        self._estimator, self._given = estimator, (data, y, fit)
         problem = _problem(estimator) or _problem_of_fit(estimator, data, y, fit)
         # Shown in the widget's place, so that a notebook goes on.
         if problem:
@@ -202,8 +206,10 @@ def _problem_of_fit(estimator: Declared, data: Any, y: Any, more: dict[str, Any]
     name, (first, *others) = _name(estimator), inspect.signature(estimator.fit).parameters
     if unknown := [each for each in more if each not in others]:
         return f"fit of {name} takes no {unknown[0]}: it takes {listed(others)}."
-    if callable(more.get("callbacks")):
-        return "callbacks is a single callable: give a list of them."
+    try:
+        as_callbacks(more.get("callbacks", ()))
+    except ParameterError as error:
+        return sentence(error)
     # by its name: data are a HetData, X are rows of an array
     if first == "data" and not isinstance(data, HetData):
         return f"{name} takes a HetData, not {type(data).__name__}: build one from tables with hetcore.HetData."

@@ -117,6 +117,15 @@ def test_what_cannot_be_exported_is_refused(data, given, more, words, tmp_path):
     assert "\n" not in str(caught.value) and list(tmp_path.iterdir()) == []
 
 
+def test_a_path_that_no_file_can_have_is_refused_before_a_fit(data, tmp_path):
+    never = hc.GBCRegressor(n_iterations=-1)  # its fit would be refused in other words
+    with pytest.raises(IsADirectoryError, match="is a folder: give the path of a file"):
+        hc.export(never, data, tmp_path)
+    with pytest.raises(FileNotFoundError, match="There is no folder .*: make it, or give another path"):
+        hc.export(never, data, tmp_path / "none" / "run.zip")
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_rows_that_are_no_table_of_numbers_or_text_are_refused(tmp_path):
     estimator = hc.HGBMRegressor(n_iterations=2, random_state=0)
     for rows, words in (("rows", "Data of type str"), (np.ones((2, 2, 2)), "Data of type ndarray")):

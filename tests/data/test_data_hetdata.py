@@ -94,6 +94,9 @@ def test_an_id_of_the_target_is_known_to_graphs():
 
 
 def test_a_word_is_no_answer_to_whether_ids_of_graphs_are_kept():
+    for given in ({"directed": "no"}, {"signed": 1}):
+        with pytest.raises(ParameterError, match=f"^{next(iter(given))}=.* is no truth value: give True or False"):
+            hc.Graph([("a", "b")], **given)
     with pytest.raises(ParameterError, match=r"^keep_graph_only='no' is no truth value: give True or False\.$"):
         hc.HetData({"one": ONE}, keep_graph_only="no")
 
@@ -236,6 +239,8 @@ def test_a_target_of_arrays():
         ({"sources": {"one": ONE}, "id_column": "title"}, "Source 'one': There is no id column 'title'.*'id', 'x'"),
         ({"sources": {"one": ONE.select("id")}}, "Source 'one': There is no column beside"),
         ({"sources": {"one": ONE}, "kinds": {"two": {}}}, "kinds names the source 'two'"),
+        ({"sources": {"one": ONE}, "kinds": ["one"]}, "kinds=.* names no source: give {source: {column: kind}}"),
+        ({"sources": {"one": ONE}, "kinds": {"one": "real"}}, "Source 'one': kinds='real' names no column: give"),
         ({"sources": {"one": ONE}, "kinds": {"one": {"q": "real"}}}, "Source 'one': There is no column 'q'"),
         ({"sources": {"one": ONE}, "graphs": ONE}, "The graphs are a DataFrame, not named: give graphs={name: edges}"),
         ({"sources": {"one": ONE}, "graphs": [ONE]}, "The graphs are a list, not named"),

@@ -159,6 +159,7 @@ def test_kinds_can_be_changed_where_values_allow():
     ("kinds", "words"),
     [
         ({"y": "real"}, "no column 'y' among 'x', 'e'"),
+        (None, "kinds=None names no column: give {column: kind}"),
         ({"x": "number"}, "kind 'number' of column 'x' is not one of"),
         ({"x": "binary"}, "3 different values and a binary one has two"),
         ({"x": "real"}, "holds no number at all"),

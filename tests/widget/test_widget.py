@@ -175,12 +175,23 @@ X = np.random.default_rng(0).normal(size=(60, 3))
         (hc.HGBMRegressor(), {}, "The data have no labels: give y to watch."),
         (hc.GBCRegressor(), {"y": X[:, 0]}, "GBCRegressor takes a HetData, not ndarray: build one"),
         (hc.HGBMRegressor(), {"y": X[:, 0], "eval_Y": X[:, 0]}, "fit of HGBMRegressor takes no eval_Y: it takes 'y', "),
-        (hc.HGBMRegressor(), {"y": X[:, 0], "callbacks": print}, "callbacks is a single callable: give a list"),
+        (hc.HGBMRegressor(), {"y": X[:, 0], "callbacks": print}, "callbacks=print is no list: give callbacks=[print]."),
+        (hc.HGBMRegressor(), {"y": X[:, 0], "callbacks": 3}, "callbacks=3 is no list: give callbacks=[...]"),
+        (hc.HGBMRegressor(), {"y": X[:, 0], "callbacks": [3]}, "callbacks has 3, which takes no event after a round"),
     ],
 )
 def test_arrays_that_cannot_be_trained_on_are_reported_at_once(estimator, given, words):
     widget = hc.watch(estimator, X, **given)
     assert widget.state == "failed" and widget.message.startswith(words) and widget.controls == []
+
+
+def test_callbacks_of_a_generator_serve_each_training():
+    seen = []
+    widget = hc.watch(hc.HGBMRegressor(n_iterations=2), X, X[:, 0], callbacks=(each for each in [seen.append]))
+    for _ in range(2):
+        widget.train()
+        assert widget.wait(60) is not None
+    assert len(seen) == 4
 
 
 def test_tables_for_a_method_of_arrays_are_reported_with_what_makes_arrays_of_them(data):

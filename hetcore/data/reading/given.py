@@ -57,6 +57,8 @@ def read_sources(
         raise DataError(f"The sources are a {kind}, not named: give sources={{name: table}}, a table or more.")
     if not sources:
         raise DataError("There is no source: give sources={name: table} with at least one table.")
+    if not isinstance(kinds, Mapping):
+        raise DataError(f"kinds={kinds!r:.80} names no source: give {{source: {{column: kind}}}}.")
     for name in kinds:
         if name not in sources:
             raise DataError(f"kinds names the source {quoted(name)}: name one of {listed(sources)}.")
