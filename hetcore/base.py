@@ -28,7 +28,7 @@ from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import ThreadpoolController
 
 from hetcore.category_labels import CategoryLabels
-from hetcore.checks import check_aligned, check_arrays, warn_of_other_classes
+from hetcore.checks import check_aligned, check_arrays, check_weights, warn_of_other_classes
 from hetcore.data import HetData
 from hetcore.data.columns import check_index
 from hetcore.data.fingerprint import outline
@@ -80,9 +80,7 @@ class _Scored:
         UnscoredLabelsWarning
             If no class of y, of a HetData, is one of the training: truth values for 0 and 1, say.
         """
-        weights = np.asarray(sample_weight)
-        if weights.dtype.kind in "if" and (weights < 0).any():
-            raise DataError(f"sample_weight has {weights.min():g}: give numbers of at least 0.")
+        check_weights(sample_weight)
         if isinstance(X, HetData):
             return self._score_of(X, y, sample_weight)
         if y is None:

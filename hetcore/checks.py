@@ -27,8 +27,9 @@ from hetcore.errors import (
 
 __all__ = [
     "TAKES_ARRAYS", "as_numbers", "check_aligned", "check_arrays", "check_coverage", "check_folds", "check_names",
-    "check_one_each", "check_random_state", "eval_pair", "even_array", "finite", "flag", "remember_names",
-    "rows_to_score_by", "typed_labels", "validated", "warn_of_other_classes", "warn_of_precision", "whole",
+    "check_one_each", "check_random_state", "check_weights", "eval_pair", "even_array", "finite", "flag",
+    "remember_names", "rows_to_score_by", "typed_labels", "validated", "warn_of_other_classes", "warn_of_precision",
+    "whole",
 ]  # fmt: skip
 
 STEPS = 1_000  # of float32 that a column's values span, below which bins would merge them
@@ -93,6 +94,13 @@ def check_folds(n_folds: int) -> None:
     """Raise ParameterError unless there are two folds or more."""
     if not (whole(n_folds) and n_folds >= 2):
         raise ParameterError(f"n_folds={n_folds!r} must be a whole number, at least 2.")
+
+
+def check_weights(sample_weight: ArrayLike | None) -> None:
+    """Raise DataError if rows have a negative weight."""
+    weights = np.asarray(unmasked(sample_weight))
+    if weights.dtype.kind in "if" and (weights < 0).any():
+        raise DataError(f"sample_weight has {weights.min():g}: give numbers of at least 0.")
 
 
 def check_random_state(random_state: int | None) -> None:

@@ -40,7 +40,22 @@ NO_DEVIATION = {
 
 
 class Factorization(RegressorScore, Estimator):
-    """What `MatrixFactorization`, `HMF`, `TensorFactorization` and `HTF` share; see `hetcore.factorization.hmf`."""
+    """What `MatrixFactorization`, `HMF`, `TensorFactorization` and `HTF` share; see `hetcore.factorization.hmf`.
+
+    Attributes
+    ----------
+    n_factors_ : int
+    learning_rate_, regularisation_ : float
+        As given or chosen.
+    n_iterations_, best_iteration_ : int
+        Epochs done; the one whose factors are kept.
+    mean_deviations_ : (sum of n_m,) float64
+        Mean sigma of the training entries of each code, mode by mode, in the unit of y: see `deviation_by`.
+    history_ : polars DataFrame
+        One row per epoch: "iteration", "seconds", "loss:SET", "metric:SET", "choice:PARAMETER".
+    n_features_in_ : int
+        Modes: 2 or 3.
+    """
 
     _stored = {
         "_book": Value(CODES, book_from, lambda book: [each.tolist() for each in book.codes], key="codes"),
@@ -193,7 +208,7 @@ class Factorization(RegressorScore, Estimator):
         return std if self.as_printed or span == 0.0 else np.minimum(std, span)
 
     def predict(self, X: ArrayLike, return_std: bool = False) -> NDArray | tuple[NDArray, NDArray]:
-        """Predict entries. An unseen code has no bias and no factor, and a common deviation of its noise.
+        """Predict entries. An unseen code has no bias, no factor and the common deviation; as printed a matrix has 3.
 
         Parameters
         ----------
@@ -204,11 +219,11 @@ class Factorization(RegressorScore, Estimator):
         -------
         y : (n,) float64
         std : (n,) float64
-            Only with `return_std`: the standard deviation of the entry's noise, in the unit of y, at most the range of
-            the training values; but as printed, also of what is not known of an unseen code: how far biases and factors
-            of the seen ones differ. With `validation_fraction=0` no entry is left out to tell the noise, and that of
-            the training ones comes out too small; nor is one where the part would have fewer than two: without
-            deviations it is that of the values.
+            Only with `return_std`: the standard deviation of the entry's noise and, unless as printed, of what is not
+            known of an unseen code (how far biases and factors of the seen ones differ), in the unit of y; unless as
+            printed, at most the range of the training values. With `validation_fraction=0` no entry is left out to tell
+            the noise, and that of the training ones comes out too small; nor is one where the part would have fewer
+            than two: without deviations it is that of the values.
 
         Warns
         -----

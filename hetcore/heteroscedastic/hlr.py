@@ -160,7 +160,7 @@ class HLR(RegressorScore, RowsEstimator):
         Raises
         ------
         DataError
-            If `squared_errors` or `eval_set` does not fit.
+            If `squared_errors` or `eval_set` does not fit, or a weight is negative.
         """
         return self._fit(callbacks, X, y, sample_weight, squared_errors, eval_set=eval_set)
 

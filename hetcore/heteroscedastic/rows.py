@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import _check_sample_weight
 
 from hetcore.base import Estimator
-from hetcore.checks import as_numbers, check_aligned, check_coverage, rows_to_score_by, validated
+from hetcore.checks import as_numbers, check_aligned, check_coverage, check_weights, rows_to_score_by, validated
 from hetcore.data.columns import unmasked
 from hetcore.errors import DataError
 from hetcore.events import Callback
@@ -41,9 +41,9 @@ class RowsEstimator(Estimator):
         Parameters
         ----------
         X : (n, d) array-like
-            Numbers; NaN is missing, for trees.
+            Numbers; NaN is missing, which trees take and linear models refuse.
         y : (n,) array-like
-            Numbers, or class labels.
+            Numbers of a regressor, class labels of a classifier.
         sample_weight : (n,) array-like, optional
             At least 0; a row of weight 0 takes no part.
         callbacks : iterable of callable, default=()
@@ -60,13 +60,14 @@ class RowsEstimator(Estimator):
         ParameterError
             If a parameter is outside its domain.
         DataError
-            If the labels hold a single class, or `eval_set` does not fit.
+            If a classifier's labels hold a single class, a weight is negative, or `eval_set` does not fit.
         """
         return self._fit(callbacks, X, y, sample_weight, eval_set=eval_set)
 
     def _checked_rows(self, X: Any, y: Any, sample_weight: Any) -> tuple[NDArray, NDArray, NDArray[np.float64]]:
         """Return X, y and the rows' weights, as scikit-learn checks them."""
         check_aligned(X, y=y, sample_weight=sample_weight)
+        check_weights(sample_weight)
         X, y = validated(self, X, y, **self._x_checks, **self._y_checks)
         weights = _check_sample_weight(unmasked(sample_weight), X, dtype=np.float64, ensure_non_negative=True)
         # only their ratios count, and their sum must be a number

@@ -383,6 +383,9 @@ def test_missing_values_and_rows_of_no_weight(noisy):
     assert (model.instance_weights_[:50] == 0).all() and (model.instance_weights_[50:] > 0).all()
     with pytest.raises(ValueError, match="at least one non-zero number"):
         hc.HGBMRegressor().fit(X, y[:300], np.zeros(300))
+    for model in (hc.HGBMRegressor(), hc.HeteroscedasticLinearRegression(), hc.HLR()):
+        with pytest.raises(hc.DataError, match="sample_weight has -2: give numbers of at least 0"):
+            model.fit(X[:, [0]], y[:300], np.where(weights > 0, weights, -2.0))
 
 
 @pytest.mark.parametrize(
