@@ -152,7 +152,9 @@ class _Neighbors(Declared):
     )
     counts: bool = param(True, Flag(), "Whether the neighbours' total weight is a column too; never as printed.")
     no_neighbor: str | None = param(
-        None, OneOf("nan", "zero", None), 'Rf1 to Rf3 without a neighbour: "nan", the default, or "zero", as printed.'
+        None,
+        OneOf("nan", "zero", None),
+        'Rf1 to Rf3 without a neighbour: missing ("nan") or "zero"; None is "nan", and "zero" as printed.',
     )
     sweeps: int | None = param(
         None, Whole(1).or_none(), "Sweeps of collective inference at most; None is 10, and 50 as printed."
@@ -248,6 +250,8 @@ class MGBRegressor(RegressorScore, _Stages, _Neighbors, _Features, _Rounds, _Lea
 @estimator(MemoryNeed(cell=38, record=1200, score=460, link=6))
 class MGBClassifier(ClassifierScore, Classifies, _Stages, _Neighbors, _Features, SeedAndThreads, Collective):
     """Gradient boosting with collective inference for classes; without features it is GB.
+
+    The paper is of numbers: what a parameter is as printed holds for `MGBRegressor` alone.
 
     References
     ----------
