@@ -161,11 +161,16 @@ class Estimator(Declared, BaseEstimator):
     if not TYPE_CHECKING:  # a type checker would take any name for one that is there
 
         def __getattr__(self, name: str) -> Any:
-            """Say why what a fit learns is not there: no fit yet, or a model file, which keeps what predicts."""
+            """Say why what a fit learns is not there: no fit yet, or a model file, which keeps what predicts.
+
+            A model that was fitted here has all that it learned, and a name that it lacks is none.
+            """
             text, why = f"{type(self).__name__!r} object has no attribute {name!r}", ""
             if name.endswith("_") and not name.startswith("_"):
                 fitted = any(each.endswith("_") and not each.startswith("_") for each in vars(self))
-                why = ": a model file keeps what predicts, no more" if fitted else " before a fit: call fit first"
+                loaded = fitted and "history_" not in vars(self)  # no file has it
+                why = ": a model file keeps what predicts, no more" if loaded else ""
+                why = why if fitted else " before a fit: call fit first"
             raise AttributeError(f"{text}{why}.", name=name, obj=self)
 
     def _outline(self, data: Any, y: Any = None) -> Any:

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from hetcore.base import check_het_data
 from hetcore.baselines.features import Joined, JoinedFeatures
 from hetcore.baselines.scored import Scored
 from hetcore.data import HetData
@@ -37,11 +38,12 @@ class Baseline(Scored):
         Raises
         ------
         DataError
-            If no instance is labelled.
+            If no instance is labelled, or the data are no HetData.
         ParameterError
             If a parameter is outside its domain.
         """
         self._check_parameters()
+        check_het_data(data, "fit")
         data = data if y is None else data.with_target(y, task=data.target_kind)
         if not data.labelled.any():
             raise DataError(f"None of the {data.n} instances is labelled: give a target, or y.")

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from hetcore.base import check_het_data
 from hetcore.baselines.encoded import Encoded
 from hetcore.baselines.scored import Scored
 from hetcore.data import HetData
@@ -100,11 +101,12 @@ class TransductivePeer(Scored):
         Raises
         ------
         DataError
-            If no instance is labelled, or the peer needs a graph and there is none.
+            If no instance is labelled, the peer needs a graph and there is none, or the data are no HetData.
         ParameterError
             If a parameter is outside its domain.
         """
         self._check_parameters()
+        check_het_data(data, "fit")
         data = data if y is None else data.with_target(y, task=data.target_kind)
         labels = Labels.of(data)
         if self.needs_graph and not data.graphs:

@@ -187,7 +187,10 @@ class _Rounds(Declared):
     )
     n_rounds: int = param(3, Whole(1), "As printed only: rounds t after each stage.")
     first_rf2: str = param(
-        "zero", OneOf("zero", "target"), "As printed only: Rf2 at the first stage, zero or the neighbours' targets."
+        "zero",
+        OneOf("zero", "target"),
+        "As printed only: Rf2 at the first stage, zero or the neighbours' targets; beside Rf1, which has the same, these "
+        "change nothing.",
     )
     estimate: str = param(
         "first", OneOf("first", "sum"), "As printed only: an unknown neighbour's target in Rf1, by F_0 or all stages."

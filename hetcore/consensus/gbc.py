@@ -363,8 +363,8 @@ class _GBC(Tempering, BoostedEstimator):
         Returns
         -------
         Explanation
-            `prediction`, `coverage`, `probabilities` (None for numbers) and `contributions`, those of graphs too; each as
-            its own method returns it.
+            `prediction`, `coverage`, `probabilities` (None for numbers) and `contributions`, those of graphs too, each
+            as its own method returns it.
         """
         adds, fitted = self._explained(data, by_row=True)
         stack = self._stacked(adds, graphs=True)

@@ -15,6 +15,7 @@ from hetcore import HetData, metrics
 from hetcore.baselines import peers
 from hetcore.baselines.features import Joined, JoinedFeatures, neighbor_means
 from hetcore.baselines.learners import BoostedTrees, KernelMachine
+from hetcore.baselines.spreading import LabelPropagation
 from hetcore.data.splits import label_split, stratified
 from hetcore.errors import DataError, ParameterError
 
@@ -300,6 +301,12 @@ def test_no_round_of_self_training_is_none_at_all(numbers):
     np.testing.assert_array_equal(peers.SelfTrainedSVM(n_rounds=0).fit(numbers, y).predict(numbers), plain)
     everything = peers.SelfTrainedSVM().fit(numbers).predict(numbers)
     np.testing.assert_array_equal(everything, peers.JoinedSVM().fit(numbers).predict(numbers))
+
+
+@pytest.mark.parametrize("estimator", [*ALL, LabelPropagation()], ids=named)
+def test_what_is_no_data_is_refused_in_a_sentence(estimator):
+    with pytest.raises(DataError, match="fit takes a HetData, not int: build one from tables"):
+        clone(estimator).fit(3)
 
 
 @pytest.mark.parametrize("estimator", ALL, ids=named)

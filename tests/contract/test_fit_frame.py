@@ -148,3 +148,21 @@ def test_early_stopping_knows_every_loss_that_methods_have(name):
     seen: set[str] = set()
     quietly(clone(model_files.fitted(name)), name, lambda event: seen.update(event.losses) or True)
     assert seen <= set(MONITORED)
+
+
+@pytest.mark.parametrize(
+    ("make", "name", "words"),
+    [
+        (lambda: HLR(), "history_", " before a fit: call fit first."),
+        (lambda: fitted(), "weights_", "."),
+        (lambda: hc.load(dumps(fitted())), "history_", ": a model file keeps what predicts, no more."),
+    ],
+)
+def test_a_name_that_a_model_lacks_is_of_its_fit_of_its_file_or_of_none(make, name, words):
+    with pytest.raises(AttributeError, match=f"^'HLR' object has no attribute '{name}'{words.replace('.', '[.]')}$"):
+        getattr(make(), name)
+
+
+def fitted() -> HLR:
+    X = np.arange(40.0).reshape(20, 2)
+    return HLR().fit(X, X[:, 0])
