@@ -189,8 +189,8 @@ class _Rounds(Declared):
     first_rf2: str = param(
         "zero",
         OneOf("zero", "target"),
-        "As printed only: Rf2 at the first stage, zero or the neighbours' targets; beside Rf1, which has the same, these "
-        "change nothing.",
+        "As printed only: Rf2 at the first stage, zero or the neighbours' targets, which change nothing beside Rf1: it "
+        "has the same.",
     )
     estimate: str = param(
         "first", OneOf("first", "sum"), "As printed only: an unknown neighbour's target in Rf1, by F_0 or all stages."
