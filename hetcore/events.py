@@ -30,8 +30,9 @@ class RoundEnd:
     total : int
         Rounds asked for.
     losses : mapping of str to float
-        Loss by set of rows: "train" always; "left_out" (labelled rows that the round's subsample left out) and
-        "held_out" (rows of `eval_y`) where there are such rows.
+        Loss by set of rows: "train" always; "left_out" (labelled rows that what scores them has not seen: other folds',
+        or the round's subsample's), "validation" (rows kept out to end a training by) and "held_out" (rows of `eval_y`
+        or `eval_set`) where there are such rows.
     source_weights, graph_weights : mapping of str to float
         Weights in [0, 1] by name; each mapping sums to 1, is empty, or, where linked rows are not alike, is all 0. Of a
         transfer method the sources' share of all weight, which sums to 1 with detail["target_mass"].
@@ -88,7 +89,7 @@ def _shown(given: Any) -> str:
 
 
 class ProgressBar:
-    """Show a tqdm bar over the rounds, with the last training loss beside it."""
+    """Show a tqdm bar over the rounds, with the losses of the last one beside it."""
 
     def __init__(self) -> None:
         self._bar: Any = None

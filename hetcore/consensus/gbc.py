@@ -123,9 +123,26 @@ class _GBC(Tempering, BoostedEstimator):
         As given or chosen; of a default fit.
     history_ : polars DataFrame
         One row per round: "iteration", "seconds", "loss:SET", "metric:SET", "weight:SOURCE", "graph_weight:GRAPH",
-        "view:VIEW", "choice:PARAMETER", "per_source:SOURCE", "autocorrelation:GRAPH", "disagreement".
+        "view:VIEW", "choice:PARAMETER", "per_source:SOURCE", "autocorrelation:GRAPH", "disagreement"; as printed no
+        "view:VIEW" and "choice:PARAMETER", but "step:SOURCE".
     n_iterations_ : int
         Rounds done.
+
+    Notes
+    -----
+    Each event (`RoundEnd`) is one round. `losses`: "train", "left_out" (out of fold; not as printed) and "held_out"
+    (with `eval_y`), of the scaled labels. `detail`:
+
+    - "metric_name": "RMSE" (in the labels' unit) or "error"; "metric": by the same sets of rows;
+    - "per_source": {table: the metric of what it says alone, on held-out rows where there are some, else on labelled};
+      "disagreement": how far tables are from the consensus, the share of other classes or the mean distance in the
+      labels' unit; "linked_pairs": {graph: pairs that `residual_autocorrelation` is of};
+    - "steps": {table: step of its line search}, as printed; the rest is of a default fit:
+    - "views": {view: weight}, as `view_weights_`; "view_losses": {view: out-of-fold loss of its last round}; "dealt":
+      {view: {table or "graph NAME": its part of that weight}};
+    - "choices": {"lambda0", "lambda1", "sharpness", of numbers also "residual_share"}; "paths": {lambda of "auto", where
+      several were tried: list of (value, out-of-fold loss)};
+    - "graphs_explain_nothing": whether all graphs have the weight 0; "repeats": fits on folds dealt anew, `n_repeats`.
     """
 
     _stored = {

@@ -621,6 +621,11 @@ def views(data: HetData, n_folds: int = 5, random_state: int | None = 0) -> list
     random_state : int or None, default=0
         Seed of the folds.
 
+    Returns
+    -------
+    list of DataView
+        Each with its `view` (name, tables, graphs, learner), the `rows` that it covers and their columns `X`.
+
     Raises
     ------
     ParameterError

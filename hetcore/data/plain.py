@@ -6,7 +6,7 @@
 | transfer boosting | X, y, sample_domain | `domains`: every source is a domain, all with the same columns |
 | factorization | codes, y | `codes`: a source with a record per rating and a column per mode |
 
-Rows to predict from are made with `like=` the data of the training.
+Rows to predict from are made with `like=` the data of the training; codes are text, and need none.
 """
 
 from __future__ import annotations
