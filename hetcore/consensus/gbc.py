@@ -140,8 +140,8 @@ class _GBC(Tempering, BoostedEstimator):
     - "steps": {table: step of its line search}, as printed; the rest is of a default fit:
     - "views": {view: weight}, as `view_weights_`; "view_losses": {view: out-of-fold loss of its last round}; "dealt":
       {view: {table or "graph NAME": its part of that weight}};
-    - "choices": {"lambda0", "lambda1", "sharpness", of numbers also "residual_share"}; "paths": {lambda of "auto", where
-      several were tried: list of (value, out-of-fold loss)};
+    - "choices": {"lambda0", "lambda1", "sharpness", of numbers also "residual_share"}; "paths": {lambda of "auto",
+      where several were tried: list of (value, out-of-fold loss)};
     - "graphs_explain_nothing": whether all graphs have the weight 0; "repeats": fits on folds dealt anew, `n_repeats`.
     """
 

@@ -108,8 +108,9 @@ class NetworkWeights:
 class BoostedFeatureNetworkClassifier(ClassifierScore, BoostedEstimator):
     """A network with a branch for each unstructured source and one for the boosted feature vector of the table.
 
-    Rounds are epochs of the network: an event's `detail` holds "metric" (error rate), "F1" (macro) and "seconds"
-    {"trees": the boosting before the first epoch, "network": the epoch}; losses are mean cross-entropies in nats.
+    Rounds are epochs of the network: an event's `detail` holds "metric_name": "error", "metric", "F1" (macro) and
+    "seconds" {"trees": the boosting before the first epoch, "network": the epoch}; losses are mean cross-entropies in
+    nats.
 
     Attributes
     ----------

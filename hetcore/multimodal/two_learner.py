@@ -92,11 +92,12 @@ DRAWS, MOST_INSTANCES = 3, 20_000  # of validation rows, where labels are few; e
 class TwoWeakLearnerClassifier(ClassifierScore, BoostedEstimator):
     """Boosting with a weak learner for each modality: 2WL (order 1) and 2WL2O (order 2).
 
-    Each source of the data is a modality. An event's `detail` holds, beside "metric" (error rate) and "F1" (macro) by
-    set of rows: "steps" {source: step, before shrinkage; they grow as the direction w shrinks}, "moved" {source: root
-    mean square of what it added to the scores}, "seconds" {source: time its learner took}, "step_seconds", "kept_round"
-    (the best so far by validation rows, the last without any), "ended" (whether that ends the training), and
-    "per_source" {source: error of its part alone, on held-out rows where there are some}. Losses are mean risks.
+    Each source of the data is a modality. An event's `detail` holds, beside "metric_name": "error", "metric" and "F1"
+    (macro) by set of rows: "steps" {source: step, before shrinkage; they grow as the direction w shrinks}, "moved"
+    {source: root mean square of what it added to the scores}, "seconds" {source: time its learner took},
+    "step_seconds", "kept_round" (the best so far by validation rows, the last without any), "ended" (whether that ends
+    the training), and "per_source" {source: error of its part alone, on held-out rows where there are some}. Losses are
+    mean risks.
 
     Attributes
     ----------
@@ -390,7 +391,10 @@ class TwoWeakLearnerClassifier(ClassifierScore, BoostedEstimator):
 
 @estimator(MemoryNeed(cell=60, record=400, score=300))
 class OneWeakLearnerClassifier(TwoWeakLearnerClassifier, first=("source",)):
-    """1WL: the same boosting with one modality and its learner alone; the special case of one source."""
+    """1WL: the same boosting with one modality and its learner alone; the special case of one source.
+
+    Events are as of `TwoWeakLearnerClassifier`.
+    """
 
     source: str | None = param(None, SOURCE, "The source to learn from; the first of the data by default.")
 

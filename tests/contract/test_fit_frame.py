@@ -37,6 +37,15 @@ def angry(event):
 
 
 @EACH
+def test_what_an_event_holds_is_in_the_docstring_of_its_method_or_of_one_that_it_names(name):
+    keys: set[str] = set()
+    quietly(clone(model_files.fitted(name)), name, lambda event: keys.update(event.detail) or True)
+    words = (find(name).__doc__ or "") + (find(name).fit.__doc__ or "")
+    words += "".join(find(other).__doc__ or "" for other in METHODS if f"`{other}`" in words)
+    assert [key for key in sorted(keys) if f'"{key}"' not in words] == []
+
+
+@EACH
 def test_a_callback_that_raises_leaves_the_parameters_alone(name):
     model = clone(model_files.fitted(name))
     with pytest.raises(ZeroDivisionError):
