@@ -159,8 +159,8 @@ class _GBC(Tempering, BoostedEstimator):
         0.3,
         Interval(0, 1e9, cure="0 switches the consensus off").or_text("auto"),
         "Pull of unlabelled instances to the consensus of the views, relative to the labels' pull; 0 for none. "
-        '"auto" takes what gives the smooth learners of the tables the lowest out-of-fold loss in a short trial. As '
-        "printed it is 0.03.",
+        '"auto" takes what gives the smooth learners of the tables the lowest out-of-fold loss in a short trial; as '
+        "printed, 0.03.",
         Slider("λ0 · consensus", 0.0, 3.0, 0.05),
     )
     lambda1: float | str = param(

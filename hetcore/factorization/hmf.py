@@ -92,9 +92,13 @@ class Factors(Declared):
         Slider("Penalty λ", 0.0, 1.0, 0.001),
     )
     regularisation_power: float = param(
-        0.25, Interval(0, 1), "p: a code with n entries has lambda (100 / n)^p; 0 is one for all, 1 one total for all."
+        0.25,
+        Interval(0, 1),
+        "p: a code with n entries has lambda (100 / n)^p; 0 is one for all, 1 one total for all, as with `as_printed`.",
     )
-    bias_regularisation: float = param(0.02, Interval(0, 1e6), "lambda of the biases.")
+    bias_regularisation: float = param(
+        0.02, Interval(0, 1e6), "lambda of the biases; with `as_printed` that of the factors, `regularisation`."
+    )
 
 
 class Deviations(Declared):
@@ -120,10 +124,13 @@ class Deviations(Declared):
         Whole(0, 100, cure="from 2 on it counts"),
         "From 2 on: deviations are learned, before the first epoch, from the errors on entries left out by that many "
         "fits without deviation, each of `deviation_start` epochs. Below: from the errors of the first epochs. Where "
-        "cross-validation chooses `n_factors` or a rate, from its errors in any case.",
+        "cross-validation chooses `n_factors` or a rate, from its errors in any case; never so with `as_printed`.",
     )
     deviation_start: int = param(
-        1, Whole(1), "Epochs before deviations are learned, at the level of the last one's mean squared error."
+        1,
+        Whole(1),
+        "Epochs before deviations are learned, at the level of the last one's mean squared error; none with "
+        "`as_printed`.",
     )
     deviation_epochs: int = param(
         7, Whole(1), "Epochs in which they are learned; then they stand. `as_printed` learns them in all epochs."

@@ -32,7 +32,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hetcore.errors import ParameterError
-from hetcore.parameters import Domain, Flag, Interval, OneOf, param
+from hetcore.parameters import Domain, Flag, Interval, OneOf, Seed, param
 from hetcore.registry import MemoryNeed, estimator
 from hetcore.schema import Value
 from hetcore.transfer.boosting import Helps, State, TransferBoosting, alpha_source, learner_for
@@ -118,6 +118,9 @@ class WeightedMultiSourceTrAdaBoostClassifier(Helps, TransferBoosting):
 
     n_iterations = 20
     max_depth = 3
+    random_state: int | None = param(
+        0, Seed(), "Seed of the folds of the target's rows, and of foreign estimators; as printed of these alone."
+    )
 
     learner: str = param(
         "auto",
@@ -129,8 +132,8 @@ class WeightedMultiSourceTrAdaBoostClassifier(Helps, TransferBoosting):
     eta: float | str = param(
         "auto",
         Interval(0).or_text(*FORMULAS),
-        'All of a path, each by what the target\'s left-out rows say ("auto"), 100 n_T / n_S ("linear"), '
-        '100 n_T^2 / n_S ("squared"), or a number.',
+        'All of a path, each by what the target\'s left-out rows say ("auto"; as printed "linear"), 100 n_T / n_S '
+        '("linear"), 100 n_T^2 / n_S ("squared"), or a number.',
     )
     update: str = param(
         "exponential",

@@ -100,6 +100,17 @@ def test_an_epoch_as_printed_is_that_of_the_text(K):
         np.testing.assert_allclose(ours[:-1], np.concatenate(twin), rtol=2e-3, atol=2e-5)
 
 
+IGNORED = {"regularisation_power": 1.0, "bias_regularisation": 1.0, "deviation_folds": 3, "deviation_start": 3}
+
+
+@pytest.mark.parametrize("name", [*IGNORED, "deviation_epochs"])
+def test_what_is_not_as_printed_changes_nothing_there_and_says_so(name):
+    X, y, *_ = ratings(n=300)
+    fits = [hc.HMF(**QUICK, as_printed=True, **more).fit(X, y) for more in ({}, {name: IGNORED.get(name, 2)})]
+    np.testing.assert_array_equal(fits[0].predict(X), fits[1].predict(X))
+    assert "`as_printed`" in hc.HMF._parameters[name].words
+
+
 def test_as_printed_the_priors_count_once_for_a_code_and_nothing_is_clipped():
     X, y, *_ = ratings()
     entries, book = entries_of(X, y, 2, None)
