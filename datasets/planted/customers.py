@@ -73,7 +73,7 @@ def make_customers(
     noise : float, default=0.1
         Share in [0, 1] of the labels drawn at random.
     labelled : float, default=0.1
-        Share in (0, 1] of the customers whose label is known.
+        Share in [0, 1] of the customers whose label is known.
     seed : int, default=0
 
     Returns
@@ -85,10 +85,12 @@ def make_customers(
     Raises
     ------
     ParameterError
-        If n is below 20, or a share is outside [0, 1].
+        If n is below 20, links are below 0, or a share is outside [0, 1].
     """
     if n < 20:
         raise ParameterError(f"n={n!r} must be at least 20 customers.")
+    if links < 0:
+        raise ParameterError(f"links={links!r} must be at least 0: a graph has n times so many.")
     for name, share in (("missing", missing), ("noise", noise), ("labelled", labelled)):
         if not 0 <= share <= 1:
             raise ParameterError(f"{name}={share!r} must be a share in [0, 1].")

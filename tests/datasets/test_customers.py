@@ -50,7 +50,7 @@ def test_the_seed_decides_everything():
     assert one == two != other
 
 
-@pytest.mark.parametrize("wrong", [{"n": 5}, {"missing": 1.5}, {"noise": -1}, {"labelled": 2}])
+@pytest.mark.parametrize("wrong", [{"n": 5}, {"missing": 1.5}, {"noise": -1}, {"labelled": 2}, {"links": -1.0}])
 def test_what_cannot_be_made_is_refused(wrong):
     with pytest.raises(ParameterError, match=next(iter(wrong))):
         make_customers(**{"n": 100, "n_graphs": 1} | wrong)
