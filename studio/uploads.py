@@ -26,7 +26,7 @@ from hetcore.data.columns import ColumnFacts
 from hetcore.data.graph import Graph
 from hetcore.data.report import Finding
 from hetcore.data.source import Source
-from hetcore.errors import DataError
+from hetcore.errors import DataError, ParameterError
 from studio.limits import UPLOADS
 from studio.messages import one_sentence, shown
 from studio.readers import sandbox
@@ -177,7 +177,7 @@ def read_graph(name: str, file: bytes | BinaryIO, options: Options = Options()) 
     edges = preview_graph(name, file, options).edges
     try:
         return Graph(edges, directed=options.directed)
-    except DataError as error:
+    except (DataError, ParameterError) as error:
         # The graph knows nothing of files, and the person of many has to know which one it was.
         raise DataError(one_sentence(f"{shown(name)}: {error}")) from None
 

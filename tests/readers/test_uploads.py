@@ -354,3 +354,8 @@ def test_ends_that_are_no_nodes_and_direction_are_reported():
     preview = preview_graph("g.graphml", content)
     assert preview.edges.rows() == [("a", "b")]
     assert {found.kind: found.count for found in preview.findings} == {"directed": 1, "unknown_node": 1}
+
+
+def test_a_direction_of_a_recipe_that_is_no_truth_value_is_refused_with_the_file_that_it_is_of():
+    with pytest.raises(DataError, match="links.csv.*: directed='no' is no truth value: give True or False"):
+        read_graph("links.csv", b"source,target\na,b\n", Options(directed="no"))
