@@ -81,7 +81,7 @@ def _members(name: str, archive: zipfile.ZipFile, size: int) -> tuple[list[zipfi
     rest = [info for info in infos if info not in hidden]
     images = [info for info in rest if info.filename.lower().endswith(_ENDINGS)]
     if not images:
-        raise DataError(f"{name} holds no PNG or JPEG: zip images whose names are the ids, such as 17.png.")
+        raise DataError(f"{name} holds no PNG or JPEG: name images by ids, such as 17.png, and unzip tables.")
     return images, [info.filename for info in rest if not info.filename.lower().endswith(_ENDINGS)]
 
 

@@ -84,6 +84,7 @@ _IMAGES = {
     "empty zip": (lambda: packed({}), "holds no PNG or JPEG"),
     "a png, not zipped": (lambda: GOOD, "no zip"),
     "no image in it": (lambda: packed({"a.txt": b"x"}), "holds no PNG or JPEG"),
+    "tables in it": (lambda: packed({"a.csv": b"id,x\n1,2\n"}), "unzip tables"),
     "a million by a million": (
         lambda: packed({"a.png": png(10**6, 10**6)}),
         "far too many pixels, over the limit of 16",
