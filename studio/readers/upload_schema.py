@@ -318,7 +318,7 @@ def guess_label(uploads: Sequence[Upload], ids: Mapping[str, str]) -> Label | No
             return Label(upload.name, named)
     # What stands alone beside its ids is rather a label than the last of several columns.
     few = sorted((upload for upload in tables if _few_values(upload, ids)), key=lambda upload: upload.frame.width > 2)
-    return _alone(tables, ids) or (Label(few[0].name, few[0].frame.columns[-1]) if few else None)
+    return _alone(tables, ids) or (Label(few[0].name, _last(few[0])) if few else None)
 
 
 def _alone(tables: Sequence[Upload], ids: Mapping[str, str]) -> Label | None:
@@ -361,9 +361,15 @@ def _whole(series: pl.Series) -> bool:
     return series.dtype.is_integer() or (series.dtype.is_float() and bool((series == series.round()).all()))
 
 
+def _last(upload: Upload) -> str:
+    """Return the last column that does not merely say from which domain a row is."""
+    columns = upload.frame.columns
+    return next((each for each in reversed(columns) if each != domain_tables.domain_column(upload.frame)), columns[-1])
+
+
 def _few_values(upload: Upload, ids: Mapping[str, str]) -> bool:
     """Tell whether the last column has a few values that come again and again, as classes do."""
-    column = upload.frame.columns[-1]
+    column = _last(upload)
     series = upload.frame[column].drop_nulls()
     # Measured numbers are no classes, however few there are.
     measured = series.dtype.is_float() and not _whole(series)

@@ -162,6 +162,12 @@ def test_a_label_is_guessed_by_its_last_word_or_by_few_values_at_the_end(header,
     assert guess == ("films.csv", column)
 
 
+def test_the_column_of_domains_is_guessed_to_be_no_label():
+    rows = "".join(f"{name},{i % 4},{i % 3}\n" for i, name in enumerate(IDS))
+    guess = upload_schema.guess_label([_read("films.csv", f"film,genre,domain\n{rows}")], {"films.csv": "film"})
+    assert guess == ("films.csv", "genre")
+
+
 def test_numbers_at_the_end_that_are_called_nothing_are_no_label():
     rows = "".join(f"{name},{i % 4},{90.5 + i}\n" for i, name in enumerate(IDS))
     assert upload_schema.guess_label([_read("films.csv", f"film,part,length\n{rows}")], {"films.csv": "film"}) is None
