@@ -123,10 +123,10 @@ def test_flipped_labels_are_found_among_the_distrusted():
     page = trained(opened("planted_flips", flipped=20), "Table")
     text = words(page)
     assert "Error on held-out labels" in text
-    table = next(frame.value for frame in page.dataframe if "corrupted" in frame.value.columns)
-    assert set(table.columns) >= {"id", "weight", "label", "prediction", "label before", "corrupted"}
+    table = next(frame.value for frame in page.dataframe if "flipped" in frame.value.columns)
+    assert set(table.columns) >= {"id", "weight", "label", "prediction", "label before", "flipped"}
     assert table["weight"].is_monotonic_increasing
-    assert "most distrusted rows have a corrupted label" in in_tab(page, "Distrusted rows")
+    assert "most distrusted rows have a flipped label" in in_tab(page, "Distrusted rows")
 
 
 def test_a_moved_slider_retrains_and_is_reported():

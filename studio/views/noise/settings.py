@@ -20,6 +20,7 @@ from studio.jobs.job import Setting
 from studio.readers.columns import looks_like_id
 
 __all__ = [
+    "DONE",
     "MODES",
     "Mode",
     "chosen",
@@ -34,6 +35,7 @@ __all__ = [
 ]
 
 LEAST_ROWS = 20
+DONE = {True: "disturbed", False: "flipped"}  # what is done to labels, by whether they are numbers
 SPARE_COLUMNS = 2  # beside the codes of a record, such as when it was made; a table of more is one of features
 USERS = ("user", "users", "userid", "user_id", "person", "customer", "reviewer")
 ITEMS = ("item", "items", "itemid", "item_id", "movie", "movieid", "film", "product")

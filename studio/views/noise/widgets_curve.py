@@ -67,7 +67,7 @@ def measured(mode: str, data: HetData, settings: Mapping[str, Setting], owner: s
             st.button("Stop measuring", key="stop_noise", on_click=manager.manager().stop, args=(run, owner),
                       icon=":material/stop:")  # fmt: skip
     if run is None:
-        what = "known readings" if mode == "Tensor" else "corrupted labels"
+        what = "known readings" if mode == "Tensor" else f"{noise.DONE[data.target_kind == 'regression']} labels"
         st.caption(
             f"Both models learn at five shares of {what}, several times over, with the settings that were trained."
         )
@@ -97,7 +97,8 @@ def _look(mode: str, run: str, active: bool) -> None:
 
 def _figure(mode: str, cells: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     about, known = noise.MODES[mode], mode == "Tensor"
-    across = "share of readings known" if known else "share of training labels corrupted"
+    done = noise.DONE[cells[0]["metric_name"] != "error"]
+    across = "share of readings known" if known else f"share of training labels {done}"
     titles = (across, f"{cells[0]['metric_name']}, held out")
     figure = basic.per_cent(figures_noise.levels(curve.bands(cells), titles, (about.learned, about.plain)))
     # All shares from the first fit on: about a single point an axis would go below none.

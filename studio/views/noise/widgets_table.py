@@ -69,7 +69,7 @@ def _glance(
         if known:
             st.caption("Flipped is every label that differs from the true one, which this example knows.")
     st.caption("The rows that counted least in training:" if numbers else "The labels that were trusted least:")
-    _table(ranked.head(8), "glance_rows")
+    _table(ranked.head(8), "glance_rows", numbers)
 
 
 def _bands(data: HetData, about: noise.Mode, frames: Mapping[str, pl.DataFrame]) -> None:
@@ -145,9 +145,10 @@ def _distrusted(predictions: pl.DataFrame, wrong: pl.DataFrame, numbers: bool) -
         st.caption(ALIKE)
         return
     count, found = noise_rows.hits(ranked)
+    done = noise.DONE[numbers]
     if count:
         st.markdown(
-            f"**{found:,} of the {count:,}** most distrusted rows have a corrupted label: {found / count:.0%}, by "
+            f"**{found:,} of the {count:,}** most distrusted rows have a {done} label: {found / count:.0%}, by "
             f"chance {count / ranked.height:.0%}."
         )
         if numbers and by == "weight":
@@ -156,15 +157,15 @@ def _distrusted(predictions: pl.DataFrame, wrong: pl.DataFrame, numbers: bool) -
                 "in the surprise."
             )
     else:
-        st.caption("No label was corrupted on this page. Corrupt some with the slider to see how many are found.")
-    _table(ranked.head(MOST_ROWS), "distrusted")
+        st.caption(f"No label was {done} on this page. Raise the share with the slider to see how many are found.")
+    _table(ranked.head(MOST_ROWS), "distrusted", numbers)
 
 
-def _table(rows: pl.DataFrame, key: str) -> None:
-    names = {"was": "label before", "corrupted": "corrupted"}
-    numbers = {c: st.column_config.NumberColumn(format="%.3g") for c, t in rows.schema.items() if t == pl.Float64}
+def _table(rows: pl.DataFrame, key: str, numbers: bool) -> None:
+    names = {"was": "label before", "corrupted": noise.DONE[numbers]}
+    forms = {c: st.column_config.NumberColumn(format="%.3g") for c, t in rows.schema.items() if t == pl.Float64}
     shown = rows if rows["corrupted"].any() else rows.drop("was", "corrupted")
-    config = {names.get(c, c): form for c, form in numbers.items()}
+    config = {names.get(c, c): form for c, form in forms.items()}
     shown = shown.rename({old: new for old, new in names.items() if old in shown.columns})
     show_table(shown, width="stretch", key=key, column_config=config, alt="The most distrusted rows")
 
