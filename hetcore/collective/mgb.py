@@ -90,7 +90,7 @@ class _Stages(Declared):
         Interval(0, 1, "(]").or_none(),
         "Shrinkage of each tree; None is 0.05, 0.1 from 5,000 labels on, and 0.15 of more than five classes; 1 as "
         "printed.",
-        Slider("Shrinkage", 0.01, 1.0, 0.01),
+        Slider("Learning rate", 0.01, 1.0, 0.01),
     )
     max_depth: int | None = param(
         None,

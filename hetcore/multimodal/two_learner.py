@@ -199,7 +199,7 @@ class TwoWeakLearnerClassifier(ClassifierScore, BoostedEstimator):
         Interval(0, 1, "(]").or_none(),
         "Shrinkage of the steps; 1 takes them whole. None is 0.1, and 0.3 where a network is among the learners, for "
         "its rounds take long.",
-        Slider("Shrinkage", 0.05, 1.0, 0.05),
+        Slider("Learning rate", 0.05, 1.0, 0.05),
     )
     subsample: float = param(
         0.8,
