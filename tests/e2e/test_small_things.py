@@ -231,6 +231,18 @@ def test_a_network_is_fitted_anew_to_a_narrow_page(studio_url, page):
     page.wait_for_function(f"() => ({wide})() < 1.1")
 
 
+def test_on_a_phone_a_change_that_does_not_train_at_once_is_trained_from_where_it_was_made(studio_url, page):
+    page.set_viewport_size({"width": 400, "height": 800})
+    page.goto(f"{studio_url}/Collective?data=digits_views")
+    page.get_by_role("button", name="Train", exact=True).click()
+    trained(page)
+    page.get_by_role("slider", name="Stages M").press("End")
+    button = page.get_by_role("button", name="Train with these settings")
+    expect(button).to_be_in_viewport(ratio=1)
+    button.click()
+    page.get_by_role("button", name="Stop training", exact=True).click()
+
+
 def test_on_a_phone_it_is_seen_from_the_controls_how_far_a_training_is(studio_url, page):
     page.set_viewport_size({"width": 400, "height": 800})
     page.goto(f"{studio_url}/Consensus?data=planted")

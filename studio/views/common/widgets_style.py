@@ -41,6 +41,7 @@ EVERYWHERE = """
 .st-key-headline[data-late="true"]::before { content: "Of the latest model:"; position: absolute; top: -1rem; }
 .stPlotlyChart :is(.xtick, .ytick, .xtitle, .ytitle, .legendtext, .cbaxis) { fill: currentColor !important; }
 .stPlotlyChart :is(.xtick, .ytick, .cbaxis) text { fill: currentColor !important; }
+.stPlotlyChart text[style*="rgb(128, 132, 149)"] { fill: currentColor !important; }
 """
 PANES = """
 .stColumn:has(:is(.live-chart, .stPlotlyChart)) { min-width: min(100%, 17rem); }
@@ -55,6 +56,7 @@ PANES = """
   .st-key-panes .stHorizontalBlock { gap: 1rem; }
   .st-key-panes > * > .stHorizontalBlock > .stColumn:last-child { order: 1; width: 100%; }
   .st-key-panes [class*="st-key-details"] { order: 2; }
+  .stMain:has(.st-key-back) .st-key-train { position: fixed; bottom: 1rem; left: 1rem; z-index: 9; }
   .st-key-panes :has(> .st-key-state [data-testid="stProgress"]) { position: sticky; top: 3.75rem; z-index: 9;
     padding-bottom: 0.5rem; background: light-dark(#FFFFFF, #171614); }
 }
