@@ -66,7 +66,8 @@ class Look:
 
 def brief(value: float) -> str:
     """Return a number with three significant digits, whole from 1,000 on."""
-    return f"{value:,.0f}" if 1000 <= abs(value) < 1e7 else f"{value:.3g}"
+    text = f"{value:,.0f}" if 1000 <= abs(value) < 1e7 else f"{value:.3g}"
+    return text.replace("-", "−")
 
 
 def by_quantile(values: NDArray, reference: NDArray, title: str) -> Look:

@@ -96,6 +96,6 @@ def test_convergence_is_drawn_on_a_logarithmic_scale_without_zeros():
     assert np.array_equal(figure["data"][1]["y"], [2.0, np.nan, np.nan], equal_nan=True)
 
 
-@pytest.mark.parametrize(("value", "text"), [(0.12345, "0.123"), (-1234.5, "-1,234"), (12.345, "12.3")])
+@pytest.mark.parametrize(("value", "text"), [(0.12345, "0.123"), (-1234.5, "−1,234"), (12.345, "12.3")])
 def test_numbers_are_brief(value, text):
     assert figures.brief(value) == text

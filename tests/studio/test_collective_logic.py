@@ -10,6 +10,7 @@ import sys
 import numpy as np
 import polars as pl
 import pytest
+from streamlit.proto.Metric_pb2 import Metric
 from streamlit.testing.v1 import AppTest
 
 import datasets
@@ -136,6 +137,24 @@ def _curves():
 def test_where_no_model_infers_there_are_no_empty_axes():
     page = AppTest.from_function(_curves, default_timeout=PATIENCE).run()
     assert not page.exception and "No model has inferred anything." in [each.value for each in page.caption]
+
+
+def _headline():
+    from studio.views.collective import widgets
+    from tests.studio.test_collective_logic import ran
+
+    events = {"GB": ran("GB", [11, 10], 0.2), "RGB": ran("RGB", [9, 11], 0.2), "MGB": ran("MGB", [9, 8], float("nan"))}
+    widgets.headline(events, "links", {})
+
+
+def test_numbers_above_the_charts_have_true_minus_signs_and_a_dash_for_none():
+    page = AppTest.from_function(_headline, default_timeout=PATIENCE).run()
+    assert not page.exception
+    shown = {each.label: (each.value, each.delta) for each in page.metric}
+    assert shown["RMSE of RGB"] == ("11.0", "+10.0% to GB") and shown["RMSE of MGB"] == ("8.00", "−20.0% to GB")
+    assert shown["Moran's I left"][0] == "–"
+    looks = {each.label: (each.proto.direction, each.proto.color) for each in page.metric}
+    assert looks["RMSE of RGB"] == (Metric.UP, Metric.RED) and looks["RMSE of MGB"] == (Metric.DOWN, Metric.GREEN)
 
 
 def test_the_verdict_says_when_a_model_became_gb():

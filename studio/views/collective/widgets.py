@@ -32,7 +32,7 @@ from studio.views.common.curves import (
     starred,
 )
 from studio.views.common.paired import Paired
-from studio.views.common.widgets import escape, live_chart, number
+from studio.views.common.widgets import escape, live_chart, moved, number
 from studio.views.common.widgets_controls import (
     Limits,
     asked_choice,
@@ -151,7 +151,7 @@ def _sized(parameter: Any, key: str, usual: dict[str, Any]) -> Any:
 def _trees(data: HetData, printed: bool, usual: dict[str, Any]) -> dict[str, Any]:
     """Draw shrinkage and leaf, which the printed algorithm sets itself."""
     if printed:
-        st.caption("As printed: no shrinkage, median leaves.")
+        st.caption("As printed: learning rate 1, median leaves.")
         return {}
     rate = _sized(hc.MGBClassifier.learning_rate, "shrinkage", usual)
     if data.target_kind == "classification":
@@ -229,11 +229,12 @@ def headline(events: Events, graph: str, to_plain: Mapping[str, Paired]) -> None
             else:
                 # GB itself is the base.
                 text = f"{value / base - 1:+.1%} to GB" if base and label != "GB" else None
-                look = {"delta": text, "delta_color": "inverse"}
+                look = moved(text, "down")
             st.metric(title, number(value, name), width="content", **look)
         if "MGB" in shown:
             left = shown["MGB"].detail["moran"].get(graph, np.nan)
-            st.metric("Moran's I left", minus(f"{left:.3f}"), width="content")
+            # Undefined where no two rows that are scored are linked.
+            st.metric("Moran's I left", minus(f"{left:.3f}") if np.isfinite(left) else "–", width="content")
         seconds, words = sum(event.seconds for event in shown.values()), "Of all of them, though they ran side by side."
         st.metric("Seconds", f"{seconds:.1f}", width="content", help=words)
 

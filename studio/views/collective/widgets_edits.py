@@ -179,7 +179,7 @@ def who(moved: pl.DataFrame, against: str) -> None:
     """Say who changed, and list the largest changes."""
     with st.container(key="who"):
         if not moved.height:
-            st.success(escape(f"Nobody changes: {against}."))
+            st.success(escape(f"No prediction changed ({against})."))
             return
         if not moved["before"].dtype.is_numeric():  # another class is what matters, however small the step to it
             moved = moved.sort(moved["before"] == moved["after"], maintain_order=True)

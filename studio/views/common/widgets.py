@@ -13,7 +13,7 @@ import streamlit as st
 
 from studio import session
 from studio.jobs import manager
-from studio.messages import escape, number, shown
+from studio.messages import escape, minus, number, shown
 from studio.runs import restoring
 from studio.server import PLOTLY_ADDRESS, login_header, needs_login, person
 from studio.views.common.curves import as_written
@@ -23,7 +23,10 @@ from studio.views.common.widgets_present import LESSON_PLACE, presented
 from studio.views.common.widgets_style import styled
 from studio.views.common.widgets_timeline import CHART, CHARTS, ROUND
 
-__all__ = ["LOAD_PLOTLY", "PAGES", "chart", "details", "escape", "frame", "live_chart", "number", "panes", "show_table"]
+__all__ = [
+    "LOAD_PLOTLY", "PAGES", "chart", "details", "escape", "frame", "live_chart", "moved", "number", "panes",
+    "show_table",
+]  # fmt: skip
 
 LOAD_PLOTLY = """
 function plotly(address) {
@@ -128,6 +131,23 @@ def panes() -> tuple[Any, Any, Any]:
 def details(name: str) -> Any:
     """Return where charts have what one reads after them: on a phone the controls come before it."""
     return st.container(key=f"details {name}")
+
+
+def moved(delta: str | None, good: str | None = "up") -> dict[str, Any]:
+    """Return what `st.metric` takes of a change, whose true minus sign Streamlit itself does not take for a fall.
+
+    Parameters
+    ----------
+    delta : str or None
+        As `format` writes it, with its sign.
+    good : {"up", "down"} or None
+        Where it is green; nowhere if None.
+    """
+    if delta is None:
+        return {}
+    arrow = "down" if delta.startswith("-") else "up"
+    colour = "off" if good is None else "green" if arrow == good else "red"
+    return {"delta": minus(delta), "delta_arrow": arrow, "delta_color": colour}
 
 
 def chart(figure: dict[str, Any], key: str, alt: str = "") -> None:

@@ -14,7 +14,7 @@ from hetcore.figures import basic
 from studio.jobs.results import contribution_columns
 from studio.messages import difference
 from studio.views.common.curves import ROWS, SCORED, SHARES, Curves, by_name, figure, heaviest, scored_rows
-from studio.views.common.widgets import chart, escape, live_chart, number, show_table
+from studio.views.common.widgets import chart, escape, live_chart, moved, number, show_table
 from studio.views.common.widgets_controls import asked_choice, in_link
 from studio.views.common.widgets_tabs import tabs
 from studio.views.consensus import words
@@ -126,7 +126,7 @@ def headline(events: Sequence[Any], before: Sequence[Any] = (), without: tuple[s
     label = f"{'Error' if name == 'error' else name}, {SCORED[shown]}"
     heavy, weight = heaviest(last)
     with st.container(horizontal=True, gap="medium", key="headline"):
-        st.metric(label, number(now, name), delta, delta_color="off", width="content", help=ROWS)
+        st.metric(label, number(now, name), width="content", help=ROWS, **moved(delta, None))
         if without is not None:
             st.metric(f"Without: {without[0]}", number(without[1], name), width="content")
         st.metric("Round", f"{last.index + 1} of {last.total}", width="content")

@@ -13,7 +13,7 @@ from hetcore.data import HetData
 from hetcore.figures import transfer as figures
 from studio.messages import difference, shown
 from studio.views.common.curves import Events, aligned, by_name, by_training, scored_rows
-from studio.views.common.widgets import escape, live_chart, show_table
+from studio.views.common.widgets import escape, live_chart, moved, show_table
 from studio.views.common.widgets_controls import asked_choice, in_link
 from studio.views.common.widgets_tabs import tabs
 from studio.views.transfer.domains import METHODS
@@ -76,7 +76,7 @@ def headline(events: Events, before: Events) -> None:
             if before.get(label) and each[-1].index + 1 == each[-1].total:
                 gain = difference(100 * now, 100 * _accuracy(before[label][-1]), 1)
                 delta = f"{gain:+.1f} points" if gain else None
-            st.metric(escape(label), f"{100 * now:.1f}%", delta, width="content")
+            st.metric(escape(label), f"{100 * now:.1f}%", width="content", **moved(delta))
 
 
 def _accuracy(event: Any) -> float:

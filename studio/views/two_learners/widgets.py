@@ -24,7 +24,7 @@ from studio.views.common.curves import (
     scored_set,
     starred,
 )
-from studio.views.common.widgets import chart, escape, live_chart, number
+from studio.views.common.widgets import chart, escape, live_chart, moved, number
 from studio.views.common.widgets_controls import asked_choice, in_link
 from studio.views.common.widgets_tabs import tabs
 from studio.views.two_learners import settings
@@ -70,7 +70,7 @@ def headline(
             # No arrow for nothing to see.
             delta = f"{change:+.3f}" if change else None
             with st.container(width="content"):
-                st.metric(f"F1 of {escape(label)}", f"{value:.3f}", delta, width="content")
+                st.metric(f"F1 of {escape(label)}", f"{value:.3f}", width="content", **moved(delta))
                 error = kept(events[label]).detail["metric"][scored_set(events, "F1")]
                 error = came["error"].get(label, error)
                 st.caption(f"error {number(error, 'error')} · {events[label][-1].seconds:.1f} s")
