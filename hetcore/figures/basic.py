@@ -122,15 +122,8 @@ def lines(
         Names drawn dashed.
     """
     # An order from outside keeps a source's colour where a figure shows only some of the sources.
-    order, traces = list(order) or list(series), []
-    for name, (px, py) in (pale or {}).items():
-        colour = style(order.index(name) if name in order else 0)["colour"]
-        line = {"color": colour, "width": 1.5, "dash": "dot"}
-        traces.append(_line(px, py, f"{name}, before", line) | {"opacity": 0.4, "showlegend": False, "meta": "before"})
-    if pale:
-        # One entry for all, without a place of its own.
-        line = {"color": "#717581", "width": 1.5, "dash": "dot"}
-        traces.append(_line([np.nan], [np.nan], EARLIER, line) | {"mode": "lines", "meta": "before"})
+    order = list(order) or list(series)
+    traces = _before(pale or {}, order)
     for name, y in series.items():
         look = style(order.index(name) if name in order else len(order))
         line = {"color": look["colour"], "width": 2, "dash": "dash" if name in set(dashed) else "solid"}
@@ -139,6 +132,20 @@ def lines(
     _far(layout["yaxis"], np.concatenate([np.zeros(0), *(trace["y"] for trace in traces)]))
     layout["xaxis"] |= _wholes(x)
     return {"data": traces, "layout": layout}
+
+
+def _before(pale: Mapping[str, tuple[Sequence[float], Sequence[float]]], order: Sequence[str]) -> list[dict[str, Any]]:
+    """Return the pale lines of an earlier run, which no timeline moves, and their entry in the legend."""
+    traces = []
+    for name, (x, y) in pale.items():
+        look = style(list(order).index(name) if name in order else len(order))
+        line = {"color": look["colour"], "width": 1.5, "dash": "dot"}
+        traces.append(_line(x, y, f"{name}, before", line) | {"opacity": 0.4, "showlegend": False, "meta": "before"})
+    if pale:
+        # One entry for all, without a place of its own.
+        line = {"color": "#717581", "width": 1.5, "dash": "dot"}
+        traces.append(_line([np.nan], [np.nan], EARLIER, line) | {"mode": "lines", "meta": "before"})
+    return traces
 
 
 def _wholes(x: Sequence[float]) -> dict[str, int]:

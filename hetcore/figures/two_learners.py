@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from hetcore.figures.basic import COLOURS, DASHES, Figure, _layout, _line, decades, per_cent, style
+from hetcore.figures.basic import COLOURS, DASHES, Figure, _before, _layout, _line, decades, per_cent, style
 
 __all__ = ["confusion", "curves", "failing", "per_source"]
 
@@ -45,10 +45,7 @@ def curves(
     stars : mapping of str to (x, y), optional
         Points that are marked, those that are not a line's last one.
     """
-    traces = []
-    for name, (x, y) in (pale or {}).items():
-        line = {"color": _look(name, order)["colour"], "width": 1.5, "dash": "dot"}
-        traces.append(_line(x, y, f"{name}, before", line) | {"opacity": 0.4, "showlegend": False})
+    traces = _before(pale or {}, order)
     for name, (x, y) in series.items():
         look = _look(name, order)
         line = {"color": look["colour"], "width": 2}

@@ -270,4 +270,4 @@ def test_nobody_is_called_erratic_where_all_deviations_are_the_same():
         for each in ([0.7] * 4, [0.7, 0.7, 0.9, 0.9])
     )
     assert alike == "Mean deviation of each user: the same of all, so nobody is distrusted"
-    assert apart == "Mean deviation of each user; the most erratic ones below"
+    assert apart == "Mean deviation of each user; most erratic below"

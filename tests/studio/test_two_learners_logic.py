@@ -238,8 +238,9 @@ def test_figures_keep_colours_and_count_every_row():
     order = ["a", "b", "c"]
     one = figures.curves({"b": ([1, 2], [0.5, 0.6])}, ("round", "F1"), order, pale={"b": ([1], [0.4])})
     both = figures.curves({"a": ([1], [1]), "b": ([1, 2], [0.5, 0.6])}, ("round", "F1"), order)
-    assert one["data"][1]["line"]["color"] == both["data"][1]["line"]["color"] != both["data"][0]["line"]["color"]
-    assert one["data"][0]["name"] == "b, before" and one["data"][0]["opacity"] < 1
+    assert one["data"][2]["line"]["color"] == both["data"][1]["line"]["color"] != both["data"][0]["line"]["color"]
+    assert [trace["name"] for trace in one["data"]] == ["b, before", "the training before", "b"]
+    assert one["data"][0]["opacity"] < 1 and one["data"][0]["meta"] == "before"  # no timeline moves it
     steps = figures.per_source({"m": {"s": [1.0, 2.0]}, "n": {"s": [3.0]}}, "step", ["s"], names={"s": "ε s"})
     assert [trace["name"] for trace in steps["data"]] == ["ε s · m", "ε s · n"]
     assert len({trace["line"]["color"] for trace in steps["data"]}) == 1

@@ -57,7 +57,7 @@ def _stray(rows: pl.DataFrame, columns: Sequence[str]) -> None:
     for place, column in zip(st.columns(len(columns)), columns):
         spreads = noise_rows.by_code(rows, column)
         with place:
-            which = ": the same of all, so nobody is distrusted" if alike else "; the most erratic ones below"
+            which = ": the same of all, so nobody is distrusted" if alike else "; most erratic below"
             st.caption(f"Mean deviation of each {escape(column)}{which}")
             if not alike:
                 chart(_spread(spreads, column), f"stray_{column}", f"Mean deviation by {column}")
