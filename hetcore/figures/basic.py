@@ -55,6 +55,8 @@ def style(place: int) -> dict[str, Any]:
 
 def _layout(x: str, y: str, height: int = 320, **more: Any) -> dict[str, Any]:
     axis = {"automargin": True, "gridcolor": "rgba(128,128,128,0.2)", "zerolinecolor": "rgba(128,128,128,0.4)"}
+    # Thousands written out, as the words of a page have them: Plotly would write 5k.
+    axis |= {"separatethousands": True, "exponentformat": "e", "minexponent": 9}
     return {
         "height": height,
         "margin": {"l": 8, "r": 8, "t": 8, "b": 8},

@@ -46,7 +46,8 @@ function draw(tag, attributes) {
 
 const FAR = 1e9;  // from here on a power of ten is easier to read; the words of a page begin there too
 const signed = (text) => text.replaceAll("-", "−");  // a hyphen before a number reads like a dash
-const written = (value) => signed(Math.abs(value) >= FAR ? value.toExponential() : String(value));
+const plainly = (value) => (Math.abs(value) >= 1000 ? value.toLocaleString("en-US") : String(value));  // 5,000
+const written = (value) => signed(Math.abs(value) >= FAR ? value.toExponential() : plainly(value));
 const short = (value) => written(Number(value.toPrecision(3)));
 
 function shown(value) {  // with zeros at the end, which stand beside other numbers: 0.700 and 0.682

@@ -129,6 +129,11 @@ def test_an_axis_of_labels_has_the_name_of_their_column():
     assert basic.label_title(nameless) == "label" and basic.label_title(nameless, "label's unit") == "label's unit"
 
 
+def test_thousands_of_an_axis_are_written_out():
+    layout = basic.lines([1, 2], {"a": [5e3, 2e5]}, "round", "RMSE")["layout"]
+    assert all(layout[axis]["separatethousands"] and layout[axis]["minexponent"] == 9 for axis in ("xaxis", "yaxis"))
+
+
 def test_an_axis_of_few_rounds_has_no_half_rounds():
     across = lambda x: basic.lines(x, {"a": x}, "round", "RMSE")["layout"]["xaxis"].get("dtick")  # noqa: E731
     assert across([1, 2, 3, 4]) == 1 and across(range(1, 9)) == 1
