@@ -284,7 +284,8 @@ def _class_findings(texts: pl.Series) -> list[Finding]:
     if total == 0:
         return [Finding("no_label", "", 0, "there is no label: nothing can be trained yet")]
     if len(labels) == 1:
-        return [Finding("one_class", "", total, f"all labels are {quoted(labels[0])}: there is nothing to tell apart")]
+        message = f"all labels are {quoted(labels[0])}, so there is nothing to tell apart"
+        return [Finding("one_class", "", total, message)]
     findings = []
     if len(labels) > 20 and len(labels) > min(total / 2, MANY_CLASSES):
         message = f"{counted(len(labels), 'class', 'classes')} in {counted(total, 'label')}: is this an id or a number?"

@@ -203,8 +203,9 @@ def predictions(results: Mapping[str, Any]) -> None:
         st.caption("No row of the target was left to predict.")
         return
     wrong = int((table["wrong"] == len(frames)).sum())
+    few = f"{wrong:,}" if wrong else "none"
     all_of = "the method gets" if len(frames) == 1 else f"all {len(frames)} methods get"
-    st.caption(f"{table.height:,} rows of the target that no method saw; {all_of} {wrong:,} of them wrong.")
+    st.caption(f"{table.height:,} rows of the target that no method saw; {all_of} {few} of them wrong.")
     show_table(table, width="stretch", height=360, alt="Predictions of the target's rows")
 
 
