@@ -97,10 +97,11 @@ def _downloaded(file: RemoteFile) -> Path:
             return Path(shelf.fetch(file.name, downloader=downloader))
     except (OSError, ValueError) as error:  # the errors of requests are OSErrors
         reason = "its SHA-256 is another" if type(error) is ValueError else type(error).__name__
+        # Of an error with several lines the studio shows the first, whole.
         raise DataError(
-            f"{file.address} could not be downloaded ({reason}): connect to the network and load again, put the file "
-            f"at {cache_folder() / file.name}, or set HETCORE_DATA to a folder that holds {file.name}; the data set "
-            "digits_views needs no network."
+            f"{file.address} could not be downloaded ({reason}): connect to the network and load again.\n"
+            f"Or put the file at {cache_folder() / file.name}, or set HETCORE_DATA to a folder that holds {file.name}; "
+            "the data set digits_views needs no network."
         ) from None
 
 

@@ -17,6 +17,7 @@ import datasets
 from datasets import _fetch, _links, movies, terrorist
 from hetcore.errors import DataError, ParameterError
 from hetcore.metrics import residual_autocorrelation
+from studio.messages import explained
 
 REAL = Path(os.environ.get("HETCORE_DATA", Path(__file__).parents[3] / "shared" / "data"))
 DOWNLOADED = [name for name in datasets.names() if datasets.info(name).files]
@@ -109,6 +110,7 @@ def test_offline_says_what_to_do(cache, offline):
         _fetch.fetch(FILE)
     for part in (FILE.address, "ConnectionError", "HETCORE_DATA", str(cache / FILE.name), "digits_views"):
         assert part in str(error.value)
+    assert explained(error.value).endswith("connect to the network and load again.")
 
 
 class Answer:
