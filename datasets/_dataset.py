@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import polars as pl
 
-from datasets._fetch import RemoteFile, cache_folder
+from datasets._fetch import RemoteFile, are_here
 from datasets._sizes import BYTES
 from hetcore.data import HetData
 
@@ -72,7 +72,7 @@ class Dataset:
     @property
     def is_here(self) -> bool:
         """Whether it can be loaded without a network: its files, if it has some, were downloaded before."""
-        return all((cache_folder() / file.name).is_file() for file in self.files)
+        return are_here(self.files)
 
     @property
     def size(self) -> int:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -18,7 +18,7 @@ import pooch
 
 from hetcore.errors import DataError
 
-__all__ = ["RemoteFile", "cache_folder", "fetch"]
+__all__ = ["RemoteFile", "are_here", "cache_folder", "fetch"]
 
 SECONDS_TO_ANSWER = 30
 
@@ -60,6 +60,11 @@ def cache_folder() -> Path:
     if chosen:
         return Path(chosen).expanduser()
     return platformdirs.user_cache_path("hetcore", appauthor=False) / "data"
+
+
+def are_here(files: Iterable[RemoteFile]) -> bool:
+    """Return whether all files were downloaded before."""
+    return all((cache_folder() / file.name).is_file() for file in files)
 
 
 def fetch(file: RemoteFile) -> Path:

@@ -13,8 +13,8 @@ choosing half. A family of several kinds is dealt once, and all of its problems 
 uneven noise, was dealt apart; tables of uneven noise alone were dealt by hand. The data sets on which the project was
 tuned earlier are all in the choosing half.
 
-**Outside** are tables that came when the defaults stood (`datasets.suite.rdatasets`). What was chosen on them later, the
-form of the residuals' share among it, docs/consensus.md names.
+**Outside** are tables that came when the defaults stood (`datasets.suite.rdatasets`). What was chosen on them later,
+the form of the residuals' share among it, docs/consensus.md names.
 
 **Leaks** are kept out family by family; each module says what was left out and why. **Sizes** are capped near 6,000
 instances (29 land mine fields apart) so that a comparison with many peers takes minutes; seeds and rules of samples

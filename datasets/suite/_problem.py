@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 import polars as pl
 
+from datasets._fetch import RemoteFile, are_here
 from hetcore.data import HetData
 
 __all__ = ["CONSENSUS", "GRAPH", "USES", "Domains", "SuiteProblem"]
@@ -60,6 +61,8 @@ class SuiteProblem:
         Returns HetData, or Domains for a transfer problem; downloads the files on first use.
     story : str
         One line: what the instances are, what is predicted, from what.
+    files : tuple of RemoteFile
+        What is downloaded, of the problems that an experiment's page offers.
     """
 
     name: str
@@ -69,3 +72,9 @@ class SuiteProblem:
     half: str
     load: Callable[[], HetData | Domains] = field(repr=False)
     story: str
+    files: tuple[RemoteFile, ...] = ()
+
+    @property
+    def is_here(self) -> bool:
+        """Whether its files, if they are known, were downloaded before."""
+        return are_here(self.files)

@@ -13,20 +13,21 @@ import networkx as nx
 import numpy as np
 import polars as pl
 
+from datasets._fetch import RemoteFile, fetch
 from datasets.suite._problem import GRAPH, SuiteProblem
-from datasets.suite._reading import classes, local
+from datasets.suite._reading import classes, remote
 from hetcore.data import HetData
 
 __all__ = ["PROBLEMS"]
 
 QUARTILES = ("quartile 0", "quartile 1", "quartile 2", "quartile 3")
+COLUMNS = (["node", "label"], ["source", "target"])
 SIZES = {"brazil": 131, "europe": 399, "usa": 1_190}
 
 
 def _loader(country: str) -> Callable[[], HetData]:
     def load() -> HetData:
-        labels = _read(country, f"labels-{country}-airports.txt", ["node", "label"])
-        edges = _read(country, f"{country}-airports.edgelist", ["source", "target"])
+        labels, edges = (_read(country, file, names) for file, names in zip(_files(country), COLUMNS))
         edges = edges.filter(pl.col("source") != pl.col("target"))
         target = pl.DataFrame({"id": labels["node"], "y": classes(labels["label"].to_numpy(), QUARTILES)})
         tables = {"structure": structure(target["id"].to_list(), edges)}
@@ -35,9 +36,14 @@ def _loader(country: str) -> Callable[[], HetData]:
     return load
 
 
-def _read(country: str, file: str, columns: list[str]) -> pl.DataFrame:
-    path = local("leoribeiro/struc2vec", f"graph/{file}")
-    table = pl.read_csv(path, separator=" ", has_header=file.startswith("labels"), new_columns=columns)
+def _files(country: str) -> tuple[RemoteFile, RemoteFile]:
+    """Return the files of the labels and of the links."""
+    names = f"labels-{country}-airports.txt", f"{country}-airports.edgelist"
+    return tuple(remote("leoribeiro/struc2vec", f"graph/{name}") for name in names)
+
+
+def _read(country: str, file: RemoteFile, columns: list[str]) -> pl.DataFrame:
+    table = pl.read_csv(fetch(file), separator=" ", has_header="label" in columns, new_columns=columns)
     ends = [name for name in columns if name != "label"]
     return table.with_columns(pl.format(f"{country}-{{}}", pl.col(name)).alias(name) for name in ends)
 
@@ -79,6 +85,7 @@ PROBLEMS = tuple(
         half="reporting",
         load=_loader(country),
         story=f"{n:,} airports ({country}): tell the quartile of activity from the flights between them.",
+        files=_files(country),
     )
     for country, n in SIZES.items()
 )

@@ -17,7 +17,7 @@ from collections.abc import Callable
 import polars as pl
 
 from datasets.suite._problem import CONSENSUS, SuiteProblem
-from datasets.suite._reading import classes, columns_of, loadmat, masked, words
+from datasets.suite._reading import classes, columns_of, loadmat, masked, remote, words
 from hetcore.data import HetData
 
 __all__ = ["PROBLEMS"]
@@ -50,7 +50,8 @@ def _entry(
     name: str, half: str, file: str, prefix: str, views: tuple[str, ...], seed: int, story: str, names=()
 ) -> SuiteProblem:
     load, family = _loader(file, views, prefix, names, seed), FAMILY.get(name, name)
-    return SuiteProblem(name, family, CONSENSUS, task="classification", half=half, load=load, story=story)
+    files = (remote(REPOSITORY, file),)
+    return SuiteProblem(name, family, CONSENSUS, task="classification", half=half, load=load, story=story, files=files)
 
 
 PROBLEMS = (

@@ -20,7 +20,7 @@ import polars as pl
 
 from datasets._dataset import Frames, assemble
 from datasets.suite._problem import SuiteProblem
-from datasets.suite._reading import local
+from datasets.suite._reading import local, remote
 from hetcore.data import HetData
 
 __all__ = ["MOST_ROWS", "PROBLEMS"]
@@ -167,7 +167,14 @@ def _load(name: str) -> HetData:
 def _problem(name: str) -> SuiteProblem:
     table, family = TABLES[name], FAMILIES.get(name, name)
     return SuiteProblem(
-        name, family, ("noise",), task="regression", half=table.half, load=lambda: _load(name), story=table.story
+        name,
+        family,
+        ("noise",),
+        task="regression",
+        half=table.half,
+        load=lambda: _load(name),
+        story=table.story,
+        files=(remote(table.repository, table.path),),
     )
 
 

@@ -82,6 +82,10 @@ def test_the_page_opens_on_an_experiment_whose_data_are_here(page, tmp_path, mon
     page.run()
     assert not page.exception and catalog.first() in page.query_params["part"]
     assert "(needs a download)" in catalog.titled("gbc-figure-3")
+    # of the suite, of the protocol, under another name
+    for name in ("hgbm-uncertainty", "hgbm-classes", "wms-figure-4", "2wl-figure-3", "2wl-fair-fight"):
+        assert not catalog.is_here(name), name
+    assert catalog.is_here("mgb-planted") and catalog.is_here("hgbm-figure-2")
 
 
 def test_the_code_of_a_run_imports_what_it_calls(page):

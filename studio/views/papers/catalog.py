@@ -8,6 +8,7 @@ from typing import Any
 
 import datasets
 import experiments
+from datasets import suite
 from experiments import cells
 from experiments.experiment import PAPERS
 from hetcore.data.text import counted
@@ -25,8 +26,11 @@ SHORT = {
     "wms": "Weighted multi-source TrAdaBoost",
     "hgbm": "Heteroscedastic boosting and factorization",
 }
-MADE_OF = {"genre_only": "movie_revenue", "intel_lab_noisy": "intel_lab"}
-"""Data of experiments that are made of a data set of another name."""
+MADE_OF = {
+    "genre_only": "movie_revenue", "intel_lab_noisy": "intel_lab", "CI-A": "census_income_a", "RW": "mv_wikipedia",
+    "transfer": "office_caltech",
+}  # fmt: skip
+"""Data of experiments, or protocols that have data of their own, that are made of a data set of another name."""
 TASK = "experiments.runner:run"
 STATE_KEY, KEPT = "paper runs", "paper outcome"
 
@@ -56,8 +60,9 @@ def titled(name: str) -> str:
 def is_here(name: str) -> bool:
     """Whether the data of an experiment's page run are on this machine."""
     found = experiments.info(name)
-    names = [str(each).partition(",")[0] for each in {**found.cells, **found.page}.get("data", ())]
-    known = [datasets.DATASETS.get(MADE_OF.get(each, each)) for each in names]
+    names = [str(each).partition(",")[0] for each in {**found.cells, **found.page}.get("data", [found.protocol])]
+    every = suite.PROBLEMS | datasets.DATASETS
+    known = [every.get(MADE_OF.get(each, each)) for each in names]
     return all(each is None or each.is_here for each in known)
 
 
