@@ -110,7 +110,9 @@ def network(run: Run, features: str) -> tuple[NDArray, NDArray]:
 
 def _branches(run: Run) -> dict[str, Any]:
     tables = [name for name, source in run.data.sources.items() if source.array is None]
-    return {"table": tables[0], "network": "torch", "random_state": run.seed, "after_fusion": (32,), "n_stages": 200}
+    # vectors as the paper has them: what these cells measure is its method
+    how = {"after_fusion": (32,), "n_stages": 200, "n_cross_fits": 0}
+    return {"table": tables[0], "network": "torch", "random_state": run.seed} | how
 
 
 def catboost(run: Run, sources: list[str]) -> tuple[NDArray, NDArray]:

@@ -5,13 +5,18 @@ r"""BFV+DNN: boosted feature vectors in the second branch of a network.
 3. Train a network with a branch for the unstructured source (DNN1) and one for the boosted feature vector (DNN2); the
    branches meet by concatenation or by product, and DNN3 follows (Figure 1): `after_fusion`.
 
+By default the network learns from cross-fitted vectors (`n_cross_fits`): those of rows that the trees have learned
+tell their labels as those of new rows do not, and it came out too sure. The trees' questions stay, and the vectors of
+one half of the labelled rows have leaf values of the other (`cross_fitted.py`). Predictions have the trees' own.
+
 `features="raw"` is the baseline without step 1: the second branch gets the table's columns. `features="none"` leaves
 the table out.
 
-Departures: trees are CatBoost's, oblivious ones, where the paper has scikit-learn's CARTs; of two classes the vector
-has both raw scores, 2 M numbers, where a single tree a stage makes M in the paper (which calls classes M and stages N);
-any number of unstructured sources, a branch each; an instance that lacks one has zeros (concatenation) or ones
-(product) there; without PyTorch one scikit-learn network takes all inputs side by side.
+Departures: `n_cross_fits`, which 0 leaves out, as printed; trees are CatBoost's, oblivious ones, where the paper has
+scikit-learn's CARTs; of two classes the vector has both raw scores, 2 M numbers, where a single tree a stage makes M in
+the paper (which calls classes M and stages N); any number of unstructured sources, a branch each; an instance that
+lacks one has zeros (concatenation) or ones (product) there; without PyTorch one scikit-learn network takes all inputs
+side by side.
 
 Reference: A. Trevino Gavito, D. Klabjan, J. Utke, "Gradient-boosted based structured and unstructured learning", 2023
 (arXiv 2302.14299), section 3.1.
@@ -37,6 +42,7 @@ from hetcore.multimodal import deep
 from hetcore.multimodal.boosted_vectors import BoostedFeatures, RawFeatures
 from hetcore.multimodal.branch_networks import NETWORKS
 from hetcore.multimodal.branches import Branch
+from hetcore.multimodal.cross_fitted import CrossFitted
 from hetcore.multimodal.learners import Inputs, default_learner, scaling
 from hetcore.multimodal.parameters import AFTER, CLASS_NAMES, DEVICE, HIDDEN, SOURCE
 from hetcore.multimodal.stopping import log_loss
@@ -49,6 +55,19 @@ __all__ = ["BoostedFeatureNetworkClassifier"]
 
 
 @dataclass
+class Crossed:
+    """What the table's branch gets of labelled instances, rows (m,) of the data, while the network learns."""
+
+    branch: Branch
+    rows: NDArray[np.int64]
+    fitted: CrossFitted
+
+    def inputs(self, epoch: int) -> NDArray[np.float32]:
+        """Return the scaled vectors (m, d) of an epoch."""
+        return self.branch.scaled(self.fitted.vectors(epoch))
+
+
+@dataclass
 class Training:
     """The state of a fit: one epoch a round."""
 
@@ -57,6 +76,7 @@ class Training:
     network: Any
     inputs: list[tuple[NDArray, NDArray]]
     tree_seconds: float
+    crossed: Crossed | None = None
     epochs: int = 0
     seconds: float = 0.0
     scores: NDArray = field(default_factory=lambda: np.zeros(0))
@@ -66,7 +86,10 @@ class Training:
         started = time.perf_counter()
         rows = np.flatnonzero(self.problem.labelled)
         y = self.problem.target[rows].argmax(axis=1)
-        self.network.epoch([(x[rows], mask[rows]) for x, mask in self.inputs], y, self.epochs)
+        inputs = [(x[rows], mask[rows]) for x, mask in self.inputs]
+        if self.crossed is not None:
+            inputs[-1][0][np.searchsorted(rows, self.crossed.rows)] = self.crossed.inputs(self.epochs)
+        self.network.epoch(inputs, y, self.epochs)
         self.epochs += 1
         self.seconds = time.perf_counter() - started
         self.scores = self.network.scores(self.inputs)
@@ -151,6 +174,12 @@ class BoostedFeatureNetworkClassifier(ClassifierScore, BoostedEstimator):
     )
     n_stages: int = param(50, Whole(1), "Stages M of the boosting.", Slider("Stages M of BFV", 5, 200, 5))
     max_depth: int = param(4, Whole(1, 16), "Depth of its trees.")
+    n_cross_fits: int = param(
+        5,
+        Whole(0),
+        "Dealings of the labelled rows into halves, which epochs take turns at: the network learns from vectors whose "
+        "leaves have their values from the other half; 0: from the trees' own, as printed.",
+    )
     n_iterations: int = param(20, Whole(1), "Epochs.", Slider("Epochs of BFV and branches", 1, 100, 1))
     hidden: Sequence[int] = param((100, 50), HIDDEN, "Units of the dense layers of a branch.")
     after_fusion: Sequence[int] = param(
@@ -168,9 +197,11 @@ class BoostedFeatureNetworkClassifier(ClassifierScore, BoostedEstimator):
         if not others and self.features == "none":
             raise DataError("There is no source beside the table: give one, or features='boosted'.")
         started = time.perf_counter()
-        branches = [self._branch(problem.data, name, kind) for name in others]
+        branches, crossed = [self._branch(problem.data, name, kind) for name in others], None
         if self.features != "none":
             branches.append(self._table_branch(problem, seed))
+        if self.features == "boosted" and self.n_cross_fits:
+            crossed = self._crossed(problem, branches[-1], seed)
         # trees are timed apart from the network, for the page compares the two
         seconds = time.perf_counter() - started
         shapes = [branch.shape for branch in branches]
@@ -178,7 +209,8 @@ class BoostedFeatureNetworkClassifier(ClassifierScore, BoostedEstimator):
         network = NETWORKS[kind](
             shapes, problem.scale.n_outputs, tuple(self.hidden), self.fusion, seed, **further
         )
-        return Training(problem, branches, network, [branch.read(problem.data) for branch in branches], seconds)
+        inputs = [branch.read(problem.data) for branch in branches]
+        return Training(problem, branches, network, inputs, seconds, crossed=crossed)
 
     def _kind(self) -> str:
         """Return the kind of network, asked once and before it is made: what a branch reads depends on it."""
@@ -229,6 +261,13 @@ class BoostedFeatureNetworkClassifier(ClassifierScore, BoostedEstimator):
             made = RawFeatures.fit(source)
         # scaled by the labelled rows, as the table's features were learned from them
         return Branch(self.table_, made, None, *scaling(made.transform(source)[known], together=False))
+
+    def _crossed(self, problem: Problem, branch: Branch, seed: int) -> Crossed:
+        rows = problem.data.rows(branch.name)
+        known = np.flatnonzero(problem.labelled[rows])
+        y, source = problem.target[rows[known]].argmax(axis=1), problem.data.sources[branch.name]
+        found = branch.features.cross_fitted(source, known, y, self.n_cross_fits, seed)
+        return Crossed(branch, rows[known], found)
 
     def _view(self, state: Training) -> dict[str, Any]:
         return state.view()

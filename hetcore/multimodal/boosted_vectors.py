@@ -11,12 +11,13 @@ from numpy.typing import NDArray
 from hetcore.data import Source
 from hetcore.data.encoding import SourceEncoder
 from hetcore.errors import DataError
+from hetcore.multimodal.cross_fitted import CrossFitted
 from hetcore.multimodal.oblivious_trees import ObliviousTrees
 from hetcore.schema import Stored, part
 
 __all__ = ["BoostedFeatures", "RawFeatures"]
 
-LEARNING_RATE = 0.1
+LEARNING_RATE, L2 = 0.1, 3.0
 
 
 @dataclass
@@ -58,8 +59,8 @@ class BoostedFeatures(Stored):
         encoder = SourceEncoder().fit(source)
         # one thread: several would sum in another order, and train beside other trainings
         model = CatBoostClassifier(
-            iterations=n_stages, depth=max_depth, learning_rate=LEARNING_RATE, loss_function="MultiClass",
-            random_seed=seed, thread_count=1, verbose=False, allow_writing_files=False,
+            iterations=n_stages, depth=max_depth, learning_rate=LEARNING_RATE, l2_leaf_reg=L2,
+            loss_function="MultiClass", random_seed=seed, thread_count=1, verbose=False, allow_writing_files=False,
         )  # fmt: skip
         X = encoder.transform(source)[rows]
         # CatBoost ends with an error of its own where nothing varies
@@ -67,6 +68,11 @@ class BoostedFeatures(Stored):
             raise DataError("No column of the table differs between the labelled rows: name another table.")
         model.fit(X, y)
         return cls(encoder, ObliviousTrees.of(model))
+
+    def cross_fitted(self, source: Source, rows: NDArray, y: NDArray, n_dealings: int, seed: int) -> CrossFitted:
+        """Return the vectors of the records that the trees were grown on, by leaves that have not learned from them."""
+        X = self.encoder.transform(source)[rows]
+        return CrossFitted.of(self.trees, X, y, (LEARNING_RATE, L2), (n_dealings, seed))
 
     def stages(self, source: Source, name: str = "") -> NDArray[np.float64]:
         """Return the raw scores after each stage, (M, m, K)."""

@@ -72,8 +72,12 @@ class Branch(Stored):
             rows, source = data.rows(self.name), data.sources[self.name]
             mask[rows] = 1.0
             # rows that the source lacks stay 0, with the mask to say so
-            x[rows] = self.inputs.transform(source, self.name) if self.inputs is not None else self._scaled(source)
+            if self.inputs is not None:
+                x[rows] = self.inputs.transform(source, self.name)
+            else:
+                x[rows] = self.scaled(self.features.transform(source, self.name))
         return x, mask
 
-    def _scaled(self, source: Any) -> NDArray[np.float32]:
-        return np.nan_to_num((self.features.transform(source, self.name) - self.centre) * self.scale, nan=0.0)
+    def scaled(self, features: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Return features (m, d) of the table as the network takes them, 0 where missing."""
+        return np.nan_to_num((features - self.centre) * self.scale, nan=0.0)

@@ -70,16 +70,16 @@ class ObliviousTrees(Stored):
         leaves = np.reshape(tree["leaf_values"], (-1, self.values.shape[2]))
         self.values[m, : len(leaves)] = scale * leaves
 
-    def stages(self, X: NDArray[np.floating]) -> NDArray[np.float64]:
-        """Return the raw scores of rows X (n, d) after each tree, (M, n, K)."""
+    def leaves(self, X: NDArray[np.floating]) -> NDArray[np.int64]:
+        """Return the leaf of rows X (n, d) in each tree, (M, n)."""
         X = X.astype(np.float32, copy=False)
         # answers as bits of the leaf's number
         bits = 1 << np.arange(self.features.shape[1])
-        each = [
-            values[(X[:, columns] > borders) @ bits]
-            for columns, borders, values in zip(self.features, self.borders, self.values)
-        ]
-        return np.cumsum(each, axis=0)
+        return np.stack([(X[:, columns] > borders) @ bits for columns, borders in zip(self.features, self.borders)])
+
+    def stages(self, X: NDArray[np.floating]) -> NDArray[np.float64]:
+        """Return the raw scores of rows X (n, d) after each tree, (M, n, K)."""
+        return np.cumsum([values[leaf] for leaf, values in zip(self.leaves(X), self.values)], axis=0)
 
     def _fault(self, sizes: dict[str, int]) -> str:
         whole = 1 <= sizes["D"] <= MAX_DEPTH and sizes["m"] >= 1 and sizes["K"] >= 2 and sizes["L"] == 2 ** sizes["D"]

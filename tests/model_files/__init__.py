@@ -88,7 +88,7 @@ def _transfer(name: str, **params: Any) -> Any:
 _TWO = {"n_iterations": 2, "epochs": 1, "max_depth": 2, "hidden": (3,), "min_samples_leaf": 5}
 _FITS: dict[str, Callable[[], Any]] = {
     "BoostedFeatureNetworkClassifier": lambda: hc.BoostedFeatureNetworkClassifier(
-        n_iterations=1, n_stages=2, hidden=(3,), network="scikit-learn"
+        n_iterations=1, n_stages=2, hidden=(3,), network="scikit-learn", n_cross_fits=0
     ).fit(pictures()),
     "GBCClassifier": lambda: _boosted("GBCClassifier", het("classification")),
     "GBCRegressor": lambda: _boosted("GBCRegressor", het("regression")),

@@ -22,7 +22,8 @@ def test_rounds_and_layers_are_the_printed_ones():
     second = presets.two_weak_learners("CI-B", order=2)
     assert (second["n_iterations"], second["inner_iterations"], second["hidden"]) == (750, 1, (100, 50))
     assert presets.two_weak_learners("CT", n_iterations=3)["n_iterations"] == 3
-    assert presets.boosted_features("CI-A")["after_fusion"] == (256, 32)
+    branches = presets.boosted_features("CI-A")
+    assert (branches["after_fusion"], branches["n_cross_fits"]) == ((256, 32), 0)
     with pytest.raises(ParameterError, match="none of the paper's data sets: give one of CI-A, CI-B, CT, MI, RW"):
         presets.two_weak_learners("CI-C")
 
