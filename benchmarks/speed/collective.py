@@ -181,7 +181,8 @@ def trees(n: int = 20_000, n_columns: int = 50, count: int = 50, repeats: int = 
     data = hc.HetData({"table": table}, None, pl.DataFrame({"id": ids, "y": y}))
     labels = np.where(rng.random(n) < 0.5, y, np.nan)
     views, known = 6, np.flatnonzero(~np.isnan(labels))
-    model = hc.GBRegressor(n_iterations=1, trees_per_stage=1, first_trees=count, patience=count, min_samples_leaf=10)
+    rule = {"learning_rate": 0.05, "max_depth": 4, "min_samples_leaf": 10, "column_sample": 0.5, "linear": False}
+    model = hc.GBRegressor(n_iterations=1, trees_per_stage=1, first_trees=count, patience=count, **rule)
     used = known[: known.size * 5 // 6]  # the mean of a view of every label and five of four fifths
     options = {"objective": "l2", "learning_rate": 0.05, "max_depth": 4, "num_leaves": 16, "min_data_in_leaf": 10}
     options |= {"lambda_l2": 1.0, "bagging_fraction": 0.7, "bagging_freq": 1, "feature_fraction": 0.5}
