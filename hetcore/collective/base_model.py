@@ -5,8 +5,9 @@ not alike along the links. So one boosted model sees own columns, one neighbours
 features too, and F_0 is their convex mix of the lowest out-of-fold loss; or that of own columns alone, unless the mix
 clearly errs less than it does. Neighbours then have no part in the stages either: the whole model is GB's.
 
-Of numbers there are larger trees of own columns too, which see all of them: where one column alone tells the number, a
-tree that draws half of the columns often lacks it, and depth 4 is few steps to follow it.
+Of numbers there are oblivious trees of own columns too, which see all of them: where one column alone tells the number,
+a tree that draws half of the columns often lacks it, and a product of two columns gains nothing by the first of them,
+which a search node by node passes by.
 
 Trees follow a line in steps, so ridge regression of own columns, and of all columns, is mixed with them. Of classes it
 is of the labels' codes, and a Newton step from the prior turns what it says into scores: the regression of c on x over
@@ -120,7 +121,7 @@ class BaseModel:
     Parameters
     ----------
     growers : (Grower, Grower or None)
-        Of the trees of each group, and of larger ones of the first group's columns.
+        Of the trees of each group, and of oblivious ones of the first group's columns.
     params : mapping
         "first_trees" at most, and "patience": trees without a lower out-of-fold loss after which it ends.
     fold : (m,) int64
@@ -149,7 +150,7 @@ class BaseModel:
         fold: NDArray[np.int64],
         alike: Callable[[NDArray], bool],
     ) -> None:
-        (self.grower, self.larger), self.params, self.fold, self.alike = growers, params, fold, alike
+        (self.grower, self.oblivious), self.params, self.fold, self.alike = growers, params, fold, alike
         self.n_views = int(fold.max()) + 1
         # view 0 learns from all: no fold is 0
         self.seen = [np.flatnonzero(fold != k).astype(np.int32) for k in range(self.n_views)]
@@ -168,8 +169,8 @@ class BaseModel:
             Columns that one boosted model each may split by; those of the first are the first ones, of the last all.
         """
         own = [self._boosted(columns, groups[0], target, scale)]
-        if self.larger:
-            own.append(self._boosted(columns, groups[0], target, scale, self.larger))
+        if self.oblivious:
+            own.append(self._boosted(columns, groups[0], target, scale, self.oblivious))
         self.rng_of_first = deepcopy(self.grower.rng)
         own += self._lines("own_line", columns, groups[0], target, scale)
         models = own + [self._boosted(columns, group, target, scale) for group in groups[1:]]

@@ -49,7 +49,10 @@ __all__ = ["SEVERAL", "CrossFitted", "bins_of"]
 LEAVES, FEWEST, MOST = 25, 2, 10  # rows of a leaf: a 25th of the labels, from 2 to 10 (chosen where few are known)
 LEAVES_OF_CLASS = 4  # or, where that is less, so many a class: a leaf as large as a class can't be of one
 SEVERAL, BINS = 5, 32  # with more classes than that, columns have fewer bins: trees cost what their histograms do
-DEEPER = 2  # splits on a path of the larger trees that F_0 of numbers mixes with the others
+# oblivious trees, which F_0 of numbers mixes with the others: levels and rows at most; their learning rate is so many
+# times that of the others, up to the fastest
+LEVELS, MOST_ROWS, TIMES, FASTEST = 6, 5_000, 3.0, 0.15
+LEAST_L2 = 1e-3  # their leaves may be without rows
 MOST_COLUMNS = 40  # of a tree of more than five classes
 SEEN_UNLINKED = 10  # labels of instances without a neighbour from which on trees know what that means
 HIDDEN_SWEEPS = 2  # in the views in which labels are hidden; more change the stages' columns by nothing that counts
@@ -211,7 +214,7 @@ class CrossFitted:
         # the same table for all views: columns of labels are each row's own hidden ones
         table = self._training_columns()
         self.binned = table.binned
-        self.base = BaseModel((self._grower, self._larger), self.params, self.fold, self._alike)
+        self.base = BaseModel((self._grower, self._oblivious), self.params, self.fold, self._alike)
         groups = self.columns.groups(self.net.indptr.shape[0])
         groups = groups if self.params["mix"] else groups[-1:]
         self.several = len(groups) > 1
@@ -295,15 +298,22 @@ class CrossFitted:
         return Grower(self.problem.scale, *rule, most_columns=most, n_jobs=n_threads(p["n_jobs"]))
 
     @property
-    def _larger(self) -> Grower | None:
-        """The same with larger trees that see all columns, for F_0's mix; None where they are not asked for."""
-        if not self.params["larger_trees"]:
+    def _oblivious(self) -> Grower | None:
+        """Of oblivious trees that see all columns, for F_0's mix; None where they are not asked for."""
+        # of one label a view would see none
+        if not self.params["oblivious_trees"] or self.labelled.size < 2:
             return None
-        grower, depth = self._grower, self.params["max_depth"]
-        limits = grower.limits._replace(
-            max_depth=depth + DEEPER if depth > 0 else depth, min_samples_leaf=self.params["min_samples_leaf"] or FEWEST
+        grower, rate, depth = self._grower, self.params["learning_rate"], self.params["max_depth"]
+        levels = min(depth, LEVELS) if depth > 0 else LEVELS
+        limits = grower.limits._replace(max_depth=levels, min_samples_leaf=1, l2=max(grower.limits.l2, LEAST_L2))
+        return replace(
+            grower,
+            limits=limits,
+            learning_rate=max(rate, min(TIMES * rate, FASTEST)),
+            subsample=min(grower.subsample, MOST_ROWS / self.labelled.size),
+            column_sample=1.0,
+            oblivious=True,
         )
-        return replace(grower, limits=limits, column_sample=1.0)
 
     def _grow(self, mapper: BinMapper, own: NDArray[np.float32]) -> list[Forest]:
         """Grow the stage's trees of every view on out-of-fold columns, targets and scores."""

@@ -253,6 +253,9 @@ class Grower:
         Of a tree, or twice the root of their number where that is more.
     n_jobs : int, default=1
         Threads, each for some views.
+    oblivious : bool, default=False
+        All nodes of a level split alike, and `limits.l2` is above 0: see `hetcore.kernels.oblivious`. Of numbers, and
+        by `hetcore.collective.view_trees.grow_views` alone.
     """
 
     scale: Scale
@@ -264,6 +267,7 @@ class Grower:
     rng: np.random.Generator
     most_columns: int | None = None
     n_jobs: int = 1
+    oblivious: bool = False
 
     def stage(
         self, table: Any, target: NDArray, score: NDArray, rows: NDArray, n_trees: int, center: float = 0.0

@@ -1,6 +1,6 @@
 """A stage's trees of all views at once: where labels are few, what a call costs is most of what a tree costs.
 
-The trees and scores are those of `Grower.stage`, view by view, bit for bit.
+The trees and scores are those of `Grower.stage`, view by view, bit for bit, but for oblivious trees.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from hetcore.collective.stages import Grower
 from hetcore.forest import Forest
 from hetcore.kernels.threads import run_each
-from hetcore.members import Grown, MemberGrower, joined
+from hetcore.members import Grown, MemberGrower, ObliviousGrower, joined
 
 __all__ = ["grow_views"]
 
@@ -45,7 +45,7 @@ def grow_views(
         What they add to the scores of all rows.
     """
     together = target.size * len(rows) <= MOST and not grower.median and all(part.size for part in rows)
-    if together:
+    if together or grower.oblivious:
         return _together(grower, table, target, np.stack(scores), rows=rows, n_trees=n_trees)
     # of no rows there are no trees, and nothing is drawn
     growers = [grower.ahead(table[2], part, n_trees if part.size else 0) for part in rows]
@@ -72,26 +72,42 @@ def _together(
     jobs = grower.n_jobs if target.size * len(columns) >= SHARED else 1
     for same in (np.flatnonzero(bits == each) for each in np.unique(bits)):
         shape = target.shape[1], target.shape[1] if grower.scale.is_classifier else 0
-        members = MemberGrower(binned, n_bins, shape, grower.limits, jobs)
+        kind = ObliviousGrower if grower.oblivious else MemberGrower
+        members = kind(binned, n_bins, shape, grower.limits, jobs)
         chosen, used, sizes = (np.concatenate(each) for each in zip(*(drawn[k] for k in same)))
         members.use_joined(used, sizes, chosen, len(same))
-        learned = target, scores[same], np.zeros_like(scores[same]), float(grower.learning_rate)
-        trees = _grown(members, grower, learned, n_trees)
-        added[same] = learned[2]
+        grow = _oblivious if grower.oblivious else _grown
+        trees, added[same] = grow(members, grower, (target, scores[same]), n_trees)
         for k, member in enumerate(same):
             forests[member].add(*joined(trees, slice(k * n_trees, (k + 1) * n_trees)), grower.learning_rate)
     return forests, list(added)
 
 
-def _grown(members: MemberGrower, grower: Grower, learned: tuple[Any, ...], n_trees: int) -> Grown:
-    """Return the trees of each member, and add them to its scores; `learned` as `MemberGrower.grow_rounds` takes it."""
-    (target, scores, *_), n_hessians = learned, members.shape[1]
+def _grown(
+    members: MemberGrower, grower: Grower, given: tuple[NDArray, NDArray], n_trees: int
+) -> tuple[Grown, NDArray[np.float64]]:
+    """Return the trees of each member, and what they add to its scores (M, m, K), given targets (m, K) and scores."""
+    (target, scores), n_hessians = given, members.shape[1]
+    learned = target, scores, np.zeros_like(scores), float(grower.learning_rate)
     grown = members.empty(len(scores), n_trees)
     if not n_hessians:
         # slopes of the squared error are a subtraction, which the kernel does itself
         slopes = np.empty(scores.shape, np.float32), np.empty((*scores.shape[:2], 0), np.float32)
         members.grow_rounds(learned, slopes, (0, n_trees, n_trees), grown)
-        return grown
+        return grown, learned[2]
     for t in range(n_trees):
         members.grow_rounds(learned, grower.derivatives(target, scores), (t, t + 1, n_trees), grown)
-    return grown
+    return grown, learned[2]
+
+
+def _oblivious(
+    members: ObliviousGrower, grower: Grower, given: tuple[NDArray, NDArray], n_trees: int
+) -> tuple[Grown, NDArray[np.float64]]:
+    """Do what `_grown` does with oblivious trees, of numbers."""
+    (target, scores), grown = given, members.empty(len(given[1]), n_trees)
+    m, n, k = scores.shape
+    slopes = np.empty(scores.shape, np.float32), np.empty((m, n, 0), np.float32), np.empty((m, k))
+    # nobody is pulled, and no step has a limit
+    learned = scores.copy(), target, np.empty((m, 0, k)), np.float32(1.0), float(grower.learning_rate), np.inf
+    members.grow_rounds(learned, slopes, (0, n_trees, n_trees), grown)
+    return grown, learned[0] - scores
