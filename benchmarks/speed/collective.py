@@ -156,7 +156,7 @@ def _sweeps(data: hc.HetData, model: Any) -> None:
     known[[data.position[each] for each in memory.ids]] = True
     view = Inference.over(net, memory.aggregation, memory.messages.shape[1] - 1, 1, known)
     view.state.messages[known] = memory.messages
-    _, bins = memory.columns.table(data, net, view.state.messages[:, :1], known)
+    _, bins = memory.columns.table(data, net, view.state.messages[:, :1], known, np.full(data.n, -1))
     stages = memory.stack.ready(np.ascontiguousarray(bins.T), memory.scale, None, STAGE)
     view.begin(stages, 1.0)
     read = min(_timed(lambda: (int(net.indices.sum(dtype=np.int64)), float(net.weights.sum()))) for _ in range(5))
