@@ -19,7 +19,9 @@ import polars as pl
 
 from datasets._dataset import Dataset, Frames, assemble
 from datasets.planted import _planting as planting
+from datasets.planted._checks import check_counts, check_seed, check_shares, check_words
 from hetcore.data import HetData
+from hetcore.data.columns import finite
 from hetcore.errors import ParameterError
 
 __all__ = ["AUTOCORRELATED", "Autocorrelation", "make_autocorrelated_graph"]
@@ -96,8 +98,13 @@ def make_autocorrelated_graph(
         If a parameter is outside its domain.
     """
     rho_u, f = residual_correlation, feature_strength
+    check_counts(n=(n, 10), n_features=(n_features, 1))
+    check_words(degree_law=(degree_law, LAWS))
+    check_shares(residual_correlation=rho_u, feature_strength=f)
     rho_s = _feature_correlation(label_correlation, rho_u, f)
-    _check(n, degree, degree_law, n_features)
+    if not (finite(degree) and degree > 0):
+        raise ParameterError(f"{degree=} must be a finite number above 0: give the links of an instance.")
+    check_seed(seed)
     rng = np.random.default_rng(seed)
     s, u = rng.standard_normal((2, n))
     pairs = _pairs(np.column_stack([s, u]), np.array([rho_s, rho_u]), round(n * degree / 2), degree_law, rng)
@@ -111,24 +118,15 @@ def make_autocorrelated_graph(
 
 def _feature_correlation(label: float | None, rho_u: float, f: float) -> float:
     """Return rho_s; raise ParameterError where there is none in [0, 1]."""
-    if not (0.0 <= rho_u <= 1.0 and 0.0 <= f <= 1.0):
-        raise ParameterError(f"residual_correlation={rho_u!r}, feature_strength={f!r}: give numbers in [0, 1].")
     least = (1.0 - f) * rho_u
     if label is None:
         return 0.0
-    if not least - 1e-12 <= label <= least + f + 1e-12:
+    if not (finite(label) and least - 1e-12 <= label <= least + f + 1e-12):
         raise ParameterError(
             f"label_correlation={label!r} can't be: with this residual correlation and feature strength it is in "
             f"[{least:.3g}, {least + f:.3g}]; leave it out for {least:.3g}."
         )
     return float(np.clip((label - least) / f, 0.0, 1.0)) if f > 0 else 0.0
-
-
-def _check(n: int, degree: float, degree_law: str, n_features: int) -> None:
-    if degree_law not in LAWS:
-        raise ParameterError(f"degree_law={degree_law!r} is not known: give 'even' or 'power'.")
-    if n < 10 or n_features < 1 or not degree > 0:
-        raise ParameterError(f"{n=}, {n_features=}, {degree=}: give at least 10 instances, 1 column and some links.")
 
 
 def _pairs(hidden: np.ndarray, rho: np.ndarray, n_pairs: int, degree_law: str, rng: np.random.Generator) -> np.ndarray:

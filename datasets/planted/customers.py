@@ -16,8 +16,8 @@ import polars as pl
 import scipy
 
 from datasets._dataset import Dataset
+from datasets.planted._checks import check_counts, check_least, check_seed, check_shares
 from hetcore.data import Graph, HetData, Source
-from hetcore.errors import ParameterError
 
 __all__ = ["CUSTOMERS", "CustomerTruth", "make_customers"]
 
@@ -85,15 +85,12 @@ def make_customers(
     Raises
     ------
     ParameterError
-        If n is below 20, links are below 0, or a share is outside [0, 1].
+        If an argument is outside its domain.
     """
-    if n < 20:
-        raise ParameterError(f"n={n!r} must be at least 20 customers.")
-    if links < 0:
-        raise ParameterError(f"links={links!r} must be at least 0: a graph has n times so many.")
-    for name, share in (("missing", missing), ("noise", noise), ("labelled", labelled)):
-        if not 0 <= share <= 1:
-            raise ParameterError(f"{name}={share!r} must be a share in [0, 1].")
+    check_counts(n=(n, 20), n_graphs=(n_graphs, 0), n_columns=(n_columns, 1))
+    check_least(links=(links, 0))
+    check_shares(missing=missing, noise=noise, labelled=labelled)
+    check_seed(seed)
     rng = np.random.default_rng(seed)
     traits = rng.standard_normal((n, N_TRAITS), dtype=np.float32)
     score = traits.sum(axis=1, dtype=np.float64) / np.sqrt(N_TRAITS)

@@ -19,6 +19,7 @@ import numpy as np
 import polars as pl
 
 from datasets._dataset import Dataset, Frames, assemble
+from datasets.planted._checks import check_counts, check_seed, check_shares, numbers_each
 from hetcore.data import HetData
 from hetcore.errors import ParameterError
 
@@ -103,12 +104,17 @@ def make_domains(
     ParameterError
         If an argument is outside its domain.
     """
-    p = len(relatedness)
-    names = _names(names, relatedness)
-    sizes = [int(n) for n in _each("n_source", n_source, p, 2, np.inf)] + [int(n_target)]
-    shifts, noises = _each("shift", shift, p, 0, np.inf), _each("label_noise", label_noise, p, 0, 1)
-    related = _each("relatedness", relatedness, p, -1, 1)
-    _check(n_target, n_features, n_classes, labelled)
+    p = np.size(relatedness)
+    related = numbers_each("relatedness", relatedness, p, -1, 1)
+    names = _names(names, related)
+    sizes = [int(n) if n.is_integer() else n for n in numbers_each("n_source", n_source, p, 2, np.inf)]
+    for n in sizes:
+        check_counts(n_source=(n, 2))
+    sizes.append(n_target)
+    shifts, noises = numbers_each("shift", shift, p, 0, np.inf), numbers_each("label_noise", label_noise, p, 0, 1)
+    check_counts(n_target=(n_target, 2), n_features=(n_features, 1), n_classes=(n_classes, 2))
+    check_shares(labelled=labelled)
+    check_seed(seed)
     rng = np.random.default_rng(seed)
     own = _centred(rng.normal(size=(n_classes, n_features)))
     rules = np.stack([own, *[_related(own, r, rng) for r in related]])
@@ -151,26 +157,10 @@ def _names(names: Sequence[str] | None, relatedness: Sequence[float]) -> list[st
     p = len(relatedness)
     if names is None:
         names = NAMES if tuple(relatedness) == RELATEDNESS else [f"source_{j + 1}" for j in range(p)]
-    if len(names) != p or len(set(names)) < p or "target" in names:
-        raise ParameterError(f"names={list(names)!r} must be {p} distinct names, none of them 'target'.")
-    return list(names)
-
-
-def _each(name: str, given: float | Sequence[float], p: int, low: float, high: float) -> list[float]:
-    """Return one value a source."""
-    values = [float(v) for v in (np.full(p, given) if np.ndim(given) == 0 else given)]
-    if len(values) != p or not all(low <= v <= high and np.isfinite(v) for v in values):
-        raise ParameterError(f"{name}={given!r} must be one or {p} numbers in [{low:g}, {high:g}].")
-    return values
-
-
-def _check(n_target: int, n_features: int, n_classes: int, labelled: float) -> None:
-    least = {"n_target": (n_target, 2), "n_features": (n_features, 1), "n_classes": (n_classes, 2)}
-    for name, (value, smallest) in least.items():
-        if value < smallest:
-            raise ParameterError(f"{name}={value!r} must be at least {smallest}.")
-    if not 0 <= labelled <= 1:
-        raise ParameterError(f"labelled={labelled!r} must be in [0, 1].")
+    names = names if isinstance(names, str) or not hasattr(names, "__iter__") else list(names)
+    if not isinstance(names, list) or len(names) != p or len({str(n) for n in names} - {"target"}) < p:
+        raise ParameterError(f"names={names!r} must be {p} distinct names, none of them 'target': give a list.")
+    return names
 
 
 def load() -> HetData:

@@ -21,6 +21,7 @@ import polars as pl
 
 from datasets._dataset import Dataset, Frames, assemble
 from datasets.planted import _planting as planting
+from datasets.planted._checks import check_counts, check_least, check_seed, check_shares, check_words, numbers_each
 from hetcore.data import HetData
 from hetcore.errors import ParameterError
 
@@ -126,11 +127,13 @@ def make_heterogeneous(
     ParameterError
         If a parameter is outside its domain.
     """
+    check_words(together=(together, ("views", "parts")), task=(task, ("regression", "classification")))
+    check_counts(n=(n, 2), n_sources=(n_sources, 1), n_noise_sources=(n_noise_sources, 0), n_classes=(n_classes, 2))
     n_views = 1 if task == "regression" else n_classes
-    _check_words(together=(together, ("views", "parts")), task=(task, ("regression", "classification")))
-    _check_least(n=(n, 2), n_sources=(n_sources, 1), n_noise_sources=(n_noise_sources, 0), n_classes=(n_classes, 2))
-    _check_least(n_features=(n_features, n_views), n_graphs=(n_graphs, 0), degree=(degree, 0))
-    _check_shares(missing=missing, noise=noise, labelled=labelled)
+    check_counts(n_features=(n_features, n_views), n_graphs=(n_graphs, 0))
+    check_least(degree=(degree, 0))
+    check_shares(missing=missing, noise=noise, labelled=labelled)
+    check_seed(seed)
     rng = np.random.default_rng(seed)
     shares = _informativeness(informativeness, n_sources, together) + [0.0] * n_noise_sources
     signal, views = planting.signal_and_views(shares, together, n, n_views, rng)
@@ -186,30 +189,7 @@ def _each(name: str, given: float | Sequence[float] | None, count: int) -> list[
     """Return one share for each of `count`: the one given for all, the sequence given, or falling evenly."""
     if given is None:
         return np.linspace(MOST, LEAST, count).tolist()
-    shares = [float(given)] * count if np.isscalar(given) else [float(share) for share in given]
-    if len(shares) != count:
-        raise ParameterError(f"{name}={given!r} has {len(shares)} numbers for {count}: give one for all or one each.")
-    _check_shares(**{name: min(shares, default=0.0)})
-    _check_shares(**{name: max(shares, default=0.0)})
-    return shares
-
-
-def _check_shares(**shares: float) -> None:
-    for name, share in shares.items():
-        if not 0.0 <= share <= 1.0:
-            raise ParameterError(f"{name}={share!r} must be a share in [0, 1]: give 0 for none and 1 for all.")
-
-
-def _check_words(**given: tuple[str, tuple[str, str]]) -> None:
-    for name, (value, known) in given.items():
-        if value not in known:
-            raise ParameterError(f"{name}={value!r} is not known: give {known[0]!r} or {known[1]!r}.")
-
-
-def _check_least(**given: tuple[float, int]) -> None:
-    for name, (value, least) in given.items():
-        if not value >= least:
-            raise ParameterError(f"{name}={value!r} must be at least {least}: give a larger number.")
+    return numbers_each(name, given, count, 0, 1)
 
 
 def load() -> HetData:

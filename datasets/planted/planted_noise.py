@@ -15,6 +15,7 @@ import numpy as np
 import polars as pl
 
 from datasets._dataset import Dataset
+from datasets.planted._checks import check_counts, check_least, check_seed, check_shares
 from hetcore.data import HetData
 from hetcore.errors import ParameterError
 
@@ -65,7 +66,9 @@ def make_noisy(n: int = 1500, spread: float = 1.0, seed: int = 0) -> tuple[HetDa
     ParameterError
         If a parameter is outside its domain.
     """
-    _check_least(n=(n, 10), spread=(spread, 0))
+    check_counts(n=(n, 10))
+    check_least(spread=(spread, 0))
+    check_seed(seed)
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((n, N_FEATURES))
     signal = np.sin(2.0 * X[:, 0]) + 0.7 * X[:, 1]
@@ -96,7 +99,9 @@ def make_flipped(n: int = 1500, flipped: float = 0.15, seed: int = 0) -> tuple[H
     ParameterError
         If a parameter is outside its domain.
     """
-    _check_least(n=(n, 10), flipped=(flipped, 0))
+    check_counts(n=(n, 10))
+    check_least(flipped=(flipped, 0))
+    check_seed(seed)
     if flipped > 0.25:
         raise ParameterError(f"flipped={flipped!r} must be at most 0.25, so that no region loses its sense.")
     rng = np.random.default_rng(seed)
@@ -141,9 +146,11 @@ def make_ratings(
     ParameterError
         If a parameter is outside its domain.
     """
-    _check_least(n_users=(n_users, 2), n_items=(n_items, 2), erratic=(erratic, 0))
-    if not (0 < density <= 1 and erratic <= 1):
-        raise ParameterError(f"density={density!r} must be in (0, 1] and erratic={erratic!r} in [0, 1].")
+    check_counts(n_users=(n_users, 2), n_items=(n_items, 2))
+    check_shares(density=density, erratic=erratic)
+    if density == 0:
+        raise ParameterError(f"{density=} must be in (0, 1]: give the share of all pairs that are rated.")
+    check_seed(seed)
     rng = np.random.default_rng(seed)
     # Sorted, so that records come in the order of users, as files of ratings do.
     cells = np.sort(rng.permutation(n_users * n_items)[: max(2, round(density * n_users * n_items))])
@@ -179,7 +186,9 @@ def make_sensors(n_sensors: int = 24, n_times: int = 96, erratic: float = 0.15, 
     ParameterError
         If a parameter is outside its domain.
     """
-    _check_least(n_sensors=(n_sensors, 2), n_times=(n_times, 2), erratic=(erratic, 0))
+    check_counts(n_sensors=(n_sensors, 2), n_times=(n_times, 2))
+    check_shares(erratic=erratic)
+    check_seed(seed)
     rng = np.random.default_rng(seed)
     sensor, time, quantity = (each.ravel() for each in np.indices((n_sensors, n_times, len(QUANTITIES))))
     day = 2.0 * np.pi * np.arange(n_times) / 48.0
@@ -218,12 +227,6 @@ def _loud(count: int, erratic: float, rng: np.random.Generator) -> np.ndarray:
 
 def _numbered(word: str, count: int) -> np.ndarray:
     return np.array([f"{word}-{k:0{len(str(count))}d}" for k in range(1, count + 1)])
-
-
-def _check_least(**given: tuple[float, float]) -> None:
-    for name, (value, least) in given.items():
-        if not value >= least:
-            raise ParameterError(f"{name}={value!r} must be at least {least}: give a larger number.")
 
 
 MAKERS = {

@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 
 from datasets._dataset import Dataset
+from datasets.planted._checks import check_counts, check_seed, check_shares, check_words
 from hetcore.data import HetData, Source
 from hetcore.errors import ParameterError
 
@@ -67,7 +68,12 @@ def make_two_modalities(
     ParameterError
         If a parameter is outside its domain.
     """
-    _check(n, n_features, rule, noise, missing)
+    check_counts(n=(n, 8), n_features=(n_features, 2))
+    check_words(rule=(rule, ("pair", "xor")))
+    check_shares(noise=noise, missing=missing)
+    if missing == 1:
+        raise ParameterError(f"{missing=} must be below 1: some instances have an image.")
+    check_seed(seed)
     rng = np.random.default_rng(seed)
     columns = rng.standard_normal((n, n_features))
     table = (columns[:, 0] * columns[:, 1] > 0).astype(int)
@@ -94,15 +100,6 @@ def _bars(standing: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     lying = thin[:, :, None] & long[:, None, :]
     bar = np.where(standing[:, None, None] == 1, lying.transpose(0, 2, 1), lying)
     return (rng.integers(0, 60, bar.shape) + 190 * bar).astype(np.uint8)[..., None]
-
-
-def _check(n: int, n_features: int, rule: str, noise: float, missing: float) -> None:
-    if n < 8 or n_features < 2:
-        raise ParameterError(f"n={n!r} must be at least 8 and n_features={n_features!r} at least 2: give more.")
-    if rule not in ("pair", "xor"):
-        raise ParameterError(f"rule={rule!r} is not known: give 'pair' or 'xor'.")
-    if not (0 <= noise <= 1 and 0 <= missing < 1):
-        raise ParameterError(f"noise={noise!r} must be a share in [0, 1], missing={missing!r} in [0, 1): 0 is none.")
 
 
 def load() -> HetData:

@@ -58,7 +58,10 @@ def check_flags(**flags: Any) -> None:
 
 def finite(value: Any) -> bool:
     """Return whether a value is a finite number."""
-    return isinstance(value, int | float | np.number) and not isinstance(value, bool) and bool(np.isfinite(value))
+    if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
+        return False
+    # NumPy knows no whole number beyond 64 bits
+    return abs(value) <= sys.float_info.max if isinstance(value, int) else bool(np.isfinite(value))
 
 
 def as_table(data: Any) -> Any:

@@ -42,10 +42,11 @@ def test_a_seed_repeats():
 @pytest.mark.parametrize(
     "params, words",
     [
-        ({"residual_correlation": 1.5}, "give numbers in"),
+        ({"residual_correlation": 1.5}, "residual_correlation=1.5 must be a share"),
         ({"label_correlation": 0.1}, "can't be"),
         ({"degree_law": "odd"}, "give 'even' or 'power'"),
-        ({"n": 3}, "at least 10 instances"),
+        ({"n": 3}, "n=3 must be at least 10"),
+        ({"degree": 0}, "degree=0 must be a finite number above 0"),
     ],
 )
 def test_parameters_outside_their_domain_are_refused(params, words):

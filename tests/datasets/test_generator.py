@@ -112,12 +112,31 @@ def test_a_graph_without_pairs_has_no_homophily():
         ({"n_sources": 0}, "n_sources=0 must be at least 1"),
         ({"task": "classification", "n_classes": 5, "n_features": 4}, "n_features=4 must be at least 5"),
         ({"task": "classification", "n_classes": 1}, "n_classes=1 must be at least 2"),
-        ({"coverage": 1.5}, "coverage=1.5 must be a share"),
-        ({"coverage": [0.5, 0.5]}, "2 numbers for 4"),
+        ({"coverage": 1.5}, "coverage=1.5 must be finite numbers in [0, 1]: give one for all, or 4"),
+        ({"coverage": [0.5, 0.5]}, "give one for all, or 4"),
         ({"noise": -0.1}, "noise=-0.1 must be a share"),
         ({"informativeness": 0.5, "together": "parts"}, "sums to 1.5"),
+        ({"seed": -1}, "seed=-1 must be a whole number of at least 0"),
+        ({"n": 20.5}, "n=20.5 must be at least 2, a whole number"),
+        ({"n_graphs": True}, "n_graphs=True must be at least 0, a whole number"),
+        ({"degree": np.inf}, "degree=inf must be at least 0, a finite number"),
+        ({"noise": "much"}, "noise='much' must be a share"),
+        ({"homophily": "high"}, "homophily='high' must be finite numbers"),
+        ({"task": None}, "task=None is not known"),
     ],
 )
 def test_a_parameter_outside_its_domain_is_refused(wrong, words):
     with pytest.raises(ParameterError, match=re.escape(words)):
         datasets.make_heterogeneous(**wrong)
+
+
+@pytest.mark.parametrize("name", [name for name in datasets.__all__ if name.startswith("make_")])
+def test_every_maker_refuses_what_is_no_seed(name):
+    for seed in (-1, 1.5, "a", None):
+        with pytest.raises(ParameterError, match=re.escape(f"seed={seed!r} must be a whole number")):
+            getattr(datasets, name)(seed=seed)
+
+
+def test_domains_of_half_a_row_are_refused():
+    with pytest.raises(ParameterError, match="n_source=20.5 must be at least 2, a whole number"):
+        datasets.make_domains(n_source=20.5)
