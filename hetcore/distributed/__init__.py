@@ -44,6 +44,7 @@ from numbers import Integral
 from typing import Any
 
 from hetcore.base import boost
+from hetcore.checks import finite
 from hetcore.consensus.gbc import GBCClassifier, GBCRegressor
 from hetcore.distributed.executor import DaskExecutor
 from hetcore.distributed.factor_strips import DaskStrips
@@ -75,7 +76,7 @@ def connect(address: str, timeout: float) -> Any:
     ImportError
         Dask is not installed.
     ParameterError
-        The address is no text, or an empty one.
+        The address is no text, or an empty one, or `timeout` no number above 0.
     ClusterError
         Nobody answers there.
     """
@@ -84,6 +85,8 @@ def connect(address: str, timeout: float) -> Any:
     # of None, Dask starts a cluster of its own
     if not isinstance(address, str) or not address:
         raise ParameterError(f"address={address!r} names no Dask scheduler: give its own, as tcp://scheduler:8786.")
+    if not (finite(timeout) and timeout > 0):
+        raise ParameterError(f"timeout={timeout!r} must be a finite number above 0: give seconds, such as 10.")
     try:
         return Client(address, timeout=timeout, direct_to_workers=True, set_as_default=False)
     except NOBODY:

@@ -10,6 +10,7 @@ joblib has Dask for a backend, scikit-learn's searches and `hetcore.cross_valida
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import CancelledError
 from functools import partial
@@ -19,6 +20,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from hetcore.data import HetData
+from hetcore.distributed.carried_warnings import Warned, carried
 from hetcore.distributed.worker_actor import versions
 from hetcore.distributed.worker_pool import SCHEDULER_SECONDS, check_versions, explained
 from hetcore.errors import ClusterError, DataError, ParameterError
@@ -131,6 +133,10 @@ def predict(model: Any, X: Any, client: Any, method: str = "predict", **options:
     -------
     As the method of the model; of several models a list.
 
+    Warns
+    -----
+    As the method of the model does, once what several blocks or models warn of.
+
     Raises
     ------
     ParameterError
@@ -149,7 +155,10 @@ def predict(model: Any, X: Any, client: Any, method: str = "predict", **options:
     n, threads = 0 if isinstance(X, HetData) else len(X), check_workers(client)
     ends = np.linspace(0, n, 1 + max(1, min(threads, n))).astype(int).tolist()
     tasks = [(each, span) for each in models for span in zip(ends, ends[1:])]
-    done = _all(client, partial(_predicted, method, options), tasks, X)
+    done, warned = zip(*_all(client, partial(_predicted, method, options), tasks, X))
+    # once, whichever blocks said it
+    for category, text in dict.fromkeys(each for block in warned for each in block):
+        warnings.warn(text, category, stacklevel=2)
     per_model = [done[i : i + len(ends) - 1] for i in range(0, len(done), len(ends) - 1)]
     found = [_side_by_side(parts) for parts in per_model]
     return found if isinstance(model, list | tuple) else found[0]
@@ -185,9 +194,13 @@ def _fitted(model: Any, common: tuple[tuple, dict[str, Any]]) -> Any:
     return model.fit(*given, **options)
 
 
-def _predicted(method: str, options: Mapping[str, Any], task: tuple[Any, tuple[int, int]], X: Any) -> Any:
+def _predicted(
+    method: str, options: Mapping[str, Any], task: tuple[Any, tuple[int, int]], X: Any
+) -> tuple[Any, Warned]:
     model, (start, stop) = task
-    return getattr(model, method)(X if isinstance(X, HetData) else X[start:stop], **options)
+    with carried() as warned:
+        found = getattr(model, method)(X if isinstance(X, HetData) else X[start:stop], **options)
+    return found, warned
 
 
 def _side_by_side(parts: list[Any]) -> Any:

@@ -329,6 +329,12 @@ def test_no_address_is_refused_and_starts_no_cluster(address, monkeypatch):
         distributed.connect(address, 0.2)
 
 
+@pytest.mark.parametrize("timeout", ["a", None, 0, -1.0, float("nan"), True])
+def test_no_seconds_to_wait_are_refused(timeout):
+    with pytest.raises(ParameterError, match="must be a finite number above 0: give seconds"):
+        distributed.connect("tcp://127.0.0.1:1", timeout)
+
+
 # ---- many fits -------------------------------------------------------------------------------------------------------
 
 

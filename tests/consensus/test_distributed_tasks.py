@@ -17,7 +17,7 @@ import hetcore as hc
 from experiments import __main__ as shell
 from experiments.protocols import PROTOCOLS, Protocol
 from hetcore import model_files
-from hetcore.errors import ClusterError, DataError, ParameterError
+from hetcore.errors import ClusterError, DataError, MissingColumnsWarning, ParameterError
 from tests.clusters import QUIET
 from tests.consensus.test_consensus import planted
 from tests.experiments.toy import toy  # noqa: F401 - a fixture
@@ -213,3 +213,15 @@ def test_experiments_say_that_no_scheduler_answers(toy, capsys, monkeypatch):  #
     monkeypatch.setitem(sys.modules, "distributed", None)
     assert shell.main(["gbc-figure-99", "--cluster", address]) == 2
     assert "--cluster needs Dask: pip install" in capsys.readouterr().err
+
+
+def test_what_workers_warn_of_is_warned_of_here_once(near):
+    data, _ = planted("regression", n=40)
+    fitted = hc.GBCRegressor(n_iterations=1, base_learner="kernel").fit(data)
+    name, source = next(iter(data.sources.items()))
+    fewer = data.with_source(name, hc.Source(source.ids, source.frame.drop(source.columns[0])))
+    with pytest.warns(MissingColumnsWarning, match="lacks columns of the training") as found:
+        there = distributed.predict([fitted, fitted], fewer, near)
+    assert len([each for each in found if each.category is MissingColumnsWarning]) == 1
+    with pytest.warns(MissingColumnsWarning):
+        assert_array_equal(there[0], fitted.predict(fewer))
