@@ -8,6 +8,7 @@ out once in each. The fits go side by side, round by round, until each has ended
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import count
@@ -23,6 +24,7 @@ from hetcore.consensus.view_consensus import choose_lambda1
 from hetcore.consensus.view_predictor import ViewModel, added
 from hetcore.consensus.views import ViewColumns
 from hetcore.data import HetData
+from hetcore.errors import MissingColumnsWarning
 from hetcore.kernels.threads import run_each
 from hetcore.schema import Stored, parts
 from hetcore.targets import Problem, Scale
@@ -229,16 +231,23 @@ class RepeatedModel(Stored):
 
     def contributions(self, data: HetData) -> list[NDArray[np.float64]]:
         """Return the means of `ViewModel.contributions`."""
-        return _means([each.contributions(data) for each in self.models])
+        return _means(self._of_each(lambda model: model.contributions(data)))
 
     def by_row(self, data: HetData) -> tuple[list[NDArray[np.float64]], list[NDArray[np.float64]]]:
         """Return the means of `ViewModel.by_row`."""
-        plain, adds = zip(*(each.by_row(data) for each in self.models))
+        plain, adds = zip(*self._of_each(lambda model: model.by_row(data)))
         return _means(plain), _means(adds)
 
     def alone(self, data: HetData) -> list[NDArray[np.float64]]:
         """Return what each table's own views add to the prior, (n, K) each: see `ViewModel.alone`."""
-        return _means([model.alone(data) for model in self.models])
+        return _means(self._of_each(lambda model: model.alone(data)))
+
+    def _of_each(self, asked: Callable[[ViewModel], Any]) -> list[Any]:
+        """Return what each model answers; what the first warns of columns that are gone is true of all."""
+        first = asked(self.models[0])
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", MissingColumnsWarning)
+            return [first, *map(asked, self.models[1:])]
 
     def fitted(self, data: HetData, graph_weights: Any, adds: list[NDArray]) -> NDArray[np.float64]:
         """Return probabilities (n, K) or standardised numbers (n, 1) from the contributions."""

@@ -206,3 +206,12 @@ def test_a_column_whose_values_were_all_unknown_in_training_is_warned_of():
             model.predict(new)
     known = hc.HetData({"t": pl.DataFrame({"id": ["n1", "n2"], "c": ["violet", "red"], "x": [1.0, 2.0]})})
     model.predict(known)
+
+
+def test_several_fits_in_one_warn_once(tables):
+    a, b, label = tables
+    model = hc.GBCRegressor(n_iterations=1, base_learner="kernel", n_repeats=2)
+    model.fit(hc.HetData({"first": a, "second": b}, target=label, task="regression"))
+    with pytest.warns(MissingColumnsWarning) as found:
+        model.predict(hc.HetData({"first": a.drop("x"), "second": b}))
+    assert len(found) == 1
