@@ -70,7 +70,7 @@ PEERS_JOINED: dict[str, Any] = {
     "GBDT, joined": peers.JoinedGBDT,
     "GBDT, self-trained": peers.SelfTrainedGBDT,
     "GBDT, tables only": lambda: peers.JoinedGBDT(adjacency=False),
-    "CatBoost, two hops": lambda: PEERS["CatBoost2hop"]("", 0),
+    "CatBoost, two hops": lambda: PEERS["CatBoost2hop"]("regression", 0),
 }
 METHODS = (*GBC, *ARMS, *PEERS_JOINED)
 

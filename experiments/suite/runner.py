@@ -63,7 +63,7 @@ def run(
     results : path
         Folder of the finished cells.
     progress : callable
-        Gets a line after each cell.
+        Gets a line after each cell, and one for methods that do not learn what a problem asks for.
     first : int, default=0
         The first seed.
     parallel : joblib.Parallel, optional
@@ -82,7 +82,10 @@ def run(
     for problem in problems:
         path = path_of(results, use, problem.family)
         done = kept.read(path, PARTS)
-        asked = _keys(problem.name, methods, shares or how.shares, range(first, first + splits))
+        able = [name for name in methods if _learns(how.maker(name), problem.task)]
+        if others := [name for name in methods if name not in able]:
+            progress(f"{problem.name}: {', '.join(others)} left out, for this problem is a {problem.task}.")
+        asked = _keys(problem.name, able, shares or how.shares, range(first, first + splits))
         keys = [key for key in asked if key not in done]
         for cell in _computed(use, problem, keys, parallel):
             if cell is not None:
@@ -90,6 +93,11 @@ def run(
                 count += 1
                 progress(f"{' · '.join(str(cell[part]) for part in PARTS)}: {_in_words(cell)}")
     return count
+
+
+def _learns(maker: Callable[[str, int], Any], task: str) -> bool:
+    """Return whether what is made for a task learns it: a regressor has one task alone."""
+    return getattr(maker(task, 0), "_task", task) == task
 
 
 def _in_words(cell: kept.Cell) -> str:

@@ -136,6 +136,14 @@ def test_peers_of_graphs_are_left_out_where_there_is_none(problem, tmp_path):
     )
 
 
+def test_a_method_of_numbers_alone_is_left_out_of_classes_with_a_word(problem, tmp_path):
+    lines = []
+    problem.task = "classification"
+    given = {"shares": [50], "splits": 1, "results": tmp_path, "progress": lines.append}
+    assert runner.run("collective", [problem], ["GB"], **given) == 0
+    assert lines == ["planted: GB left out, for this problem is a classification."]
+
+
 def test_an_unknown_method_is_refused(problem, tmp_path):
     with pytest.raises(ParameterError, match="method='magic' is not known: give some of GBC"):
         runner.run("consensus", [problem], ["magic"], shares=[50], splits=1, results=tmp_path)
