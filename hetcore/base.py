@@ -32,6 +32,7 @@ from hetcore.checks import check_aligned, check_arrays, check_weights, warn_of_o
 from hetcore.data import HetData
 from hetcore.data.columns import check_index
 from hetcore.data.fingerprint import outline
+from hetcore.data.hetdata import check_het_data
 from hetcore.data.markup import bar, line, plain, table
 from hetcore.data.ranges import Ranges, are_ranges, known_ranges, messages, shifted_columns
 from hetcore.data.text import listed, quoted
@@ -42,8 +43,7 @@ from hetcore.schema import Schema, State, Value, checked, parted
 from hetcore.targets import Problem
 
 __all__ = [
-    "BoostedEstimator", "ClassifierScore", "Estimator", "RegressorScore", "boost", "check_het_data", "event_row",
-    "history",
+    "BoostedEstimator", "ClassifierScore", "Estimator", "RegressorScore", "boost", "event_row", "history",
 ]  # fmt: skip
 
 NAMES = Domain(lambda v: v is None or all(isinstance(name, str) for name in v), "names of columns, or None")
@@ -344,13 +344,6 @@ def _warn_of_names(noun: str, known: Collection[str], given: Collection[str]) ->
         text = f"The data lack the training's {noun} {listed(lacking)} and have {listed(others)}, which the model does"
         cure = f"give each {noun} the name that it had"
         warnings.warn(f"{text} not know: {cure}.", MissingColumnsWarning, stacklevel=5)
-
-
-def check_het_data(data: Any, who: str) -> None:
-    """Raise DataError, in the name of what takes it, if data is no HetData."""
-    if not isinstance(data, HetData):
-        kind = type(data).__name__
-        raise DataError(f"{who} takes a HetData, not {kind}: build one from tables with hetcore.HetData.")
 
 
 def _end(callbacks: list[Callback], model: Any, error: BaseException | None) -> None:

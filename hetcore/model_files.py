@@ -23,7 +23,7 @@ from hetcore.errors import ModelFileError, ParameterError
 from hetcore.parameters import Declared
 from hetcore.registry import METHODS
 
-__all__ = ["CLASSES", "check_path", "dumps", "load", "save", "write_whole"]
+__all__ = ["CLASSES", "as_path", "check_path", "dumps", "load", "save", "write_whole"]
 
 CLASSES = METHODS
 """Name -> module of every class that can be saved."""
@@ -43,13 +43,22 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
     Raises
     ------
     ParameterError
-        If models of this class can't be saved, or a parameter is no plain value (number, text, list, dict, None).
+        If models of this class can't be saved, a parameter is no plain value (number, text, list, dict, None), or
+        `path` is no path.
     NotFittedError
         If the model is not fitted.
     OSError
         If the file can't be written.
     """
-    write_whole(Path(path), dumps(model))
+    write_whole(as_path(path), dumps(model))
+
+
+def as_path(path: Any) -> Path:
+    """Return a path; raise ParameterError for what is none."""
+    # an empty text would be the folder that one is in
+    if not isinstance(path, str | os.PathLike) or not os.fspath(path):
+        raise ParameterError(f"path={path!r:.80} is no path: give the text or Path of one.")
+    return Path(path)
 
 
 def check_path(path: Path) -> None:

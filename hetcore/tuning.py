@@ -30,6 +30,7 @@ from numpy.typing import NDArray
 
 from hetcore.data import HetData
 from hetcore.data.columns import check_flags
+from hetcore.data.hetdata import check_het_data
 from hetcore.data.splits import stratified
 from hetcore.data.text import listed
 from hetcore.errors import DataError, ParameterError, UnscoredLabelsWarning
@@ -231,7 +232,6 @@ def stratified_folds(data: HetData, n_folds: int, random_state: int | None = 0) 
         If there are fewer labels than folds, a fold would be all that has labels of a class or two, or the data are no
         HetData.
     """
-    from hetcore.base import check_het_data
     from hetcore.checks import check_folds, check_random_state
 
     check_het_data(data, "stratified_folds")
@@ -261,7 +261,7 @@ def _check_classes(y: NDArray, fold: NDArray, n_folds: int) -> None:
 
 
 def _check_given(estimator: Any, data: Any) -> None:
-    from hetcore.base import BoostedEstimator, Estimator, check_het_data
+    from hetcore.base import BoostedEstimator, Estimator
 
     if isinstance(estimator, type):
         raise ParameterError(f"The estimator is a class: give {estimator.__name__}().")

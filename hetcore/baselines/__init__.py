@@ -20,6 +20,7 @@ from hetcore.baselines.peers import (
 )
 from hetcore.baselines.spreading import CorrectAndSmooth, LabelPropagation, SimpleGraphConvolution
 from hetcore.baselines.stacking import Stack
+from hetcore.errors import ParameterError
 
 __all__ = [
     "PEERS",
@@ -40,19 +41,29 @@ __all__ = [
     "TargetSVM",
 ]
 
+
+def _maker(method: type, seeded: bool = True, **params: Any) -> Callable[[str, int], Any]:
+    def make(task: str, seed: int = 0) -> Any:
+        if task not in ("classification", "regression"):
+            raise ParameterError(f"task={task!r} is none: give 'classification' or 'regression'.")
+        return method(**params, random_state=seed) if seeded else method(**params)
+
+    return make
+
+
 PEERS: dict[str, Callable[[str, int], Any]] = {
-    "CatBoost": lambda task, seed: JoinedCatBoost(random_state=seed),
-    "CatBoost1hop": lambda task, seed: JoinedCatBoost(hops=1, random_state=seed),
-    "CatBoost2hop": lambda task, seed: JoinedCatBoost(hops=2, random_state=seed),
-    "HGB": lambda task, seed: JoinedHistogramBoosting(random_state=seed),
-    "HGB1hop": lambda task, seed: JoinedHistogramBoosting(hops=1, random_state=seed),
-    "HGB2hop": lambda task, seed: JoinedHistogramBoosting(hops=2, random_state=seed),
-    "SVM": lambda task, seed: JoinedSupportVectors(random_state=seed),
-    "Linear": lambda task, seed: JoinedLinear(random_state=seed),
-    "LabelPropagation": lambda task, seed: LabelPropagation(),
-    "SGC": lambda task, seed: SimpleGraphConvolution(random_state=seed),
-    "CorrectAndSmooth": lambda task, seed: CorrectAndSmooth(random_state=seed),
-    "Stack": lambda task, seed: Stack(random_state=seed),
-    "GCN": lambda task, seed: GraphConvolutionalNetwork(random_state=seed),
+    "CatBoost": _maker(JoinedCatBoost),
+    "CatBoost1hop": _maker(JoinedCatBoost, hops=1),
+    "CatBoost2hop": _maker(JoinedCatBoost, hops=2),
+    "HGB": _maker(JoinedHistogramBoosting),
+    "HGB1hop": _maker(JoinedHistogramBoosting, hops=1),
+    "HGB2hop": _maker(JoinedHistogramBoosting, hops=2),
+    "SVM": _maker(JoinedSupportVectors),
+    "Linear": _maker(JoinedLinear),
+    "LabelPropagation": _maker(LabelPropagation, seeded=False),
+    "SGC": _maker(SimpleGraphConvolution),
+    "CorrectAndSmooth": _maker(CorrectAndSmooth),
+    "Stack": _maker(Stack),
+    "GCN": _maker(GraphConvolutionalNetwork),
 }
-"""A new peer by name, for a task ("classification" or "regression") and a seed."""
+"""A new peer by name, for a task ("classification" or "regression") and a seed, by default 0."""

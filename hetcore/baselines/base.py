@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from hetcore.base import check_het_data
 from hetcore.baselines.features import Joined, JoinedFeatures
 from hetcore.baselines.scored import Scored
 from hetcore.data import HetData
+from hetcore.data.hetdata import check_het_data
 from hetcore.data.splits import stratified
 from hetcore.errors import DataError
 from hetcore.parameters import Interval, Whole, param

@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from hetcore.base import check_het_data
 from hetcore.baselines.encoded import Encoded
 from hetcore.baselines.scored import Scored
 from hetcore.data import HetData
+from hetcore.data.hetdata import check_het_data
 from hetcore.data.identity import positions
 from hetcore.errors import DataError
 

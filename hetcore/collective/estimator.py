@@ -313,7 +313,7 @@ class Collective(BoostedEstimator):
         Parameters
         ----------
         data : HetData
-        ids : list of str, optional
+        ids : str or sequence of str, optional
             Instances; all by default.
         y : (n,) array-like, optional
             As in `predict`.
@@ -330,7 +330,7 @@ class Collective(BoostedEstimator):
             If an id is none of the data's.
         """
         # before the sweeps, which may take long
-        places = np.arange(data.n) if ids is None else data._places(list(ids))
+        places = np.arange(data.n) if ids is None else data._places(ids)
         traced: list[NDArray] = []
         self._fitted(data, y, traced)
         predicted = np.stack(traced)[:, places]

@@ -31,7 +31,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from hetcore.base import check_het_data
 from hetcore.category_labels import CategoryLabels, links_within_categories
 from hetcore.checks import check_folds, check_random_state, finite
 from hetcore.consensus.link_sums import JoinedLinks, count_links, degrees, linked_rows, times
@@ -51,6 +50,7 @@ from hetcore.consensus.recall import MEMORY, held_views, hold_views, key_of, key
 from hetcore.consensus.table_columns import MOST_GRAPHS, TableColumns, TableEncoding, Tables
 from hetcore.consensus.table_views import ARD, BY_CATEGORY, NEAR, DataView, TableView, Unseen, View
 from hetcore.data import HetData
+from hetcore.data.hetdata import check_het_data
 from hetcore.errors import DataError
 from hetcore.numerics import narrowed
 from hetcore.parameters import Domain, Flag

@@ -33,7 +33,7 @@ from hetcore.data.text import listed, quoted
 from hetcore.data.whatif import WhatIf
 from hetcore.errors import DataError
 
-__all__ = ["HetData"]
+__all__ = ["HetData", "check_het_data"]
 
 
 class HetData(WhatIf, Views):
@@ -340,3 +340,10 @@ class HetData(WhatIf, Views):
         other.y.flags.writeable = False
         other.steps = (*self.steps, step)
         return other
+
+
+def check_het_data(data: Any, who: str) -> None:
+    """Raise DataError, in the name of what takes it, if data is no HetData."""
+    if not isinstance(data, HetData):
+        kind = type(data).__name__
+        raise DataError(f"{who} takes a HetData, not {kind}: build one from tables with hetcore.HetData.")

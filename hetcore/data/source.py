@@ -147,8 +147,7 @@ class Source:
         if not isinstance(kinds, Mapping):
             raise DataError(f"kinds={kinds!r:.80} names no column: give {{column: kind}}.")
         for column, kind in kinds.items():
-            if column not in self.kinds:
-                raise DataError(f"There is no column {quoted(column)} among {listed(self.kinds)}: name one of them.")
+            self._require(column)
             # only a kind that is changed is checked: the guess fits by its making
             if kind != self.kinds[column]:
                 self.findings += tuple(self._check_kind(column, kind))
@@ -185,12 +184,28 @@ class Source:
         return {} if self.array is not None else self.frame.schema
 
     def read(self, columns: Sequence[str]) -> pl.DataFrame:
-        """Return some columns of a table, (m, len(columns))."""
+        """Return some columns of a table, (m, len(columns)); raises DataError for others."""
+        columns = self._named(columns)
         return self.frame.select(columns)
 
     def column(self, name: str) -> pl.Series:
-        """Return a column of a table, (m,)."""
-        return self.frame[name]
+        """Return a column of a table, (m,); raises DataError where there is none of the name."""
+        return self.frame[self._named([name])[0]]
+
+    def _named(self, columns: Any) -> list[str]:
+        """Return names of columns of a table; raise DataError for others."""
+        if self.array is not None:
+            raise DataError("The source is an array, without columns of a name: take its .array.")
+        if isinstance(columns, str) or not hasattr(columns, "__iter__"):
+            raise DataError(f"columns={columns!r:.80} is no list of names: give [name, ...].")
+        columns = list(columns)
+        for column in columns:
+            self._require(column)
+        return columns
+
+    def _require(self, column: Any) -> None:
+        if not (isinstance(column, str) and column in self.kinds):
+            raise DataError(f"There is no column {quoted(column)} among {listed(self.kinds)}: name one of them.")
 
     def blocks(self) -> Iterator[pl.DataFrame]:
         """Yield a table's columns in their order, some at a time, all rows of each."""

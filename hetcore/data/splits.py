@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from hetcore.data.columns import finite, whole
+from hetcore.data.columns import check_flags, finite, whole
 from hetcore.data.graph import Graph
-from hetcore.data.hetdata import HetData
+from hetcore.data.hetdata import HetData, check_het_data
 from hetcore.data.noise import check_seed
 from hetcore.data.text import listed, quoted
 from hetcore.errors import DataError, ParameterError
@@ -39,10 +39,12 @@ def label_split(data: HetData, fraction: float, seed: int = 0, stratify: bool = 
     Raises
     ------
     ParameterError, DataError
-        If `fraction` is outside (0, 1], `seed` is no seed, or there is no label.
+        If `fraction` is outside (0, 1], `seed` is no seed, there is no label, or the data are no HetData.
     """
+    check_het_data(data, "label_split")
     if not (finite(fraction) and 0 < fraction <= 1):
         raise ParameterError(f"fraction={fraction!r} must be above 0 and at most 1: 0.1 keeps one label in ten.")
+    check_flags(stratify=stratify)
     labelled = np.flatnonzero(data.labelled)
     if len(labelled) == 0:
         raise DataError("The data have no label to split: give a target.")
@@ -113,6 +115,8 @@ def non_overlapping(data: HetData, share: float = 0.3, seed: int = 0, graphs: bo
     ParameterError
         If `share` is outside [0, 1], or `seed` is no seed.
     """
+    check_het_data(data, "non_overlapping")
+    check_flags(graphs=graphs)
     if not (finite(share) and 0 <= share <= 1):
         raise ParameterError(f"share={share!r} must be in [0, 1]: 0.3 is three instances in ten.")
     check_seed(seed)
@@ -171,6 +175,7 @@ def target_split(data: HetData, name: str, count: int, seed: int = 0) -> NDArray
     ParameterError, DataError
         If `count` is no whole number from 1, `seed` is no seed, there is no such source, or its labels are no classes.
     """
+    check_het_data(data, "target_split")
     if not (whole(count) and count >= 1):
         raise ParameterError(f"count={count!r} must be a whole number of at least 1: the target needs examples.")
     check_seed(seed)
@@ -206,6 +211,7 @@ def one_against_rest(data: HetData, label: str, seed: int = 0) -> HetData:
     ParameterError, DataError
         If `seed` is no seed, or no instance is of the class, or all are.
     """
+    check_het_data(data, "one_against_rest")
     own = data.labelled & (data.y == label)
     others = data.labelled & ~own
     if data.target_kind != "classification" or not own.any() or not others.any():

@@ -336,16 +336,16 @@ class WhatIf(LabelNoise):
 
     def _chosen(self: HetData, ids: Any) -> NDArray[np.bool_]:
         """Return the instances meant by ids or by a boolean array, (n,) bool."""
-        # a single id is one, not its letters
-        ids = [ids] if isinstance(ids, str) or not hasattr(ids, "__iter__") else ids
         values = np.asarray(ids) if not isinstance(ids, pl.Series) else ids.to_numpy()
         if values.dtype == bool and values.shape == (self.n,):
             return values
         chosen = np.zeros(self.n, dtype=bool)
-        chosen[self._places(list(ids))] = True
+        chosen[self._places(ids)] = True
         return chosen
 
-    def _places(self: HetData, ids: list[Any]) -> NDArray[np.int64]:
+    def _places(self: HetData, ids: Any) -> NDArray[np.int64]:
+        # a single id is one, not its letters
+        ids = [ids] if isinstance(ids, str) or not hasattr(ids, "__iter__") else list(ids)
         texts, _ = as_ids(ids)
         places = positions(texts, self.id_series)
         if (places < 0).any():

@@ -215,3 +215,9 @@ def test_the_width_of_one_is_that_of_scikit_learn():
     labels = Labels(40, 0, np.arange(40), y)
     expected = y.mean() + y.std() * SVR().fit(X, (y - y.mean()) / y.std()).predict(X)
     assert_allclose(support_vector_scores(X, labels), expected, rtol=1e-6)
+
+
+def test_a_peer_of_no_task_is_refused_and_the_seed_may_be_left_out():
+    with pytest.raises(ParameterError, match="task='zz' is none: give 'classification' or 'regression'."):
+        PEERS["HGB"]("zz")
+    assert PEERS["HGB"]("regression").random_state == 0

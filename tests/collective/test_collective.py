@@ -220,6 +220,9 @@ def test_a_trace_ends_at_the_prediction(planted):
     np.testing.assert_allclose(trace[:, 5:], np.tile(y[~np.isnan(y)][:2], (len(trace), 1)), rtol=1e-6)
     with pytest.raises(hc.DataError, match="'nobody' are not in the data"):
         model.sweep_trace(data, ["nobody"])
+    with pytest.raises(hc.DataError, match="'nobody' are not in the data"):
+        model.sweep_trace(data, "nobody")
+    assert model.sweep_trace(data, asked[0]).shape[1] == 1
     every = model.sweep_trace(data)
     assert (every[0] != every[-1]).any()
     staged = model.staged_predict(data)

@@ -259,3 +259,9 @@ def test_a_loaded_model_knows_the_names_of_its_columns(name):
     model._feature_names = [*X.columns, "c"]
     with pytest.raises(ModelFileError, match="does not name its columns"):
         load(dumps(model))
+
+
+@pytest.mark.parametrize("path", [None, 3, "", ["model.hetcore"]])
+def test_what_is_no_path_is_refused_before_anything_is_written(path):
+    with pytest.raises(hc.ParameterError, match="is no path: give the text or Path of one."):
+        hc.save(hc.GBCRegressor(), path)

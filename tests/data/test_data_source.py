@@ -254,3 +254,14 @@ def test_a_column_whose_name_is_a_pattern_is_left_out_and_reported():
         ("unusable_column", "column '*'"),
         ("unusable_column", "column '^x.*$'"),
     ]
+
+
+def test_a_column_that_is_not_there_is_refused_by_name():
+    table = Source(["a", "b"], pl.DataFrame({"x": [1.0, 2.0]}))
+    for ask in (lambda: table.column("zz"), lambda: table.read(["x", "zz"])):
+        with pytest.raises(DataError, match="There is no column 'zz' among 'x': name one of them."):
+            ask()
+    with pytest.raises(DataError, match="columns='x' is no list of names"):
+        table.read("x")
+    with pytest.raises(DataError, match="The source is an array, without columns of a name"):
+        Source(["a", "b"], np.ones((2, 3))).column("array")

@@ -11,7 +11,7 @@ from numpy.testing import assert_array_equal
 
 import hetcore as hc
 from hetcore.data import splits
-from hetcore.data.splits import label_split, non_overlapping
+from hetcore.data.splits import label_split, non_overlapping, one_against_rest, target_split
 from hetcore.errors import DataError, ParameterError
 
 
@@ -180,3 +180,12 @@ def test_a_class_stands_against_as_many_of_the_others_in_each_source():
 def test_what_cannot_be_a_target_is_refused(wrong, words):
     with pytest.raises((DataError, ParameterError), match=words):
         wrong(domains())
+
+
+@pytest.mark.parametrize(
+    ("split", "more"),
+    [(label_split, [0.5]), (non_overlapping, []), (target_split, ["t", 1]), (one_against_rest, ["a"])],
+)
+def test_what_is_no_data_is_refused(split, more):
+    with pytest.raises(DataError, match=f"{split.__name__} takes a HetData, not int"):
+        split(3, *more)

@@ -166,11 +166,11 @@ class ScannedSource(Source):
         return {name: few.schema[name] for name in self.kinds}
 
     def read(self, columns: Sequence[str]) -> pl.DataFrame:
-        """Return some columns, (m, len(columns))."""
-        return clean_columns(self._raw(columns))
+        """Return some columns, (m, len(columns)); raises DataError for others."""
+        return clean_columns(self._raw(self._named(columns)))
 
     def column(self, name: str) -> pl.Series:
-        """Return a column, (m,)."""
+        """Return a column, (m,); raises DataError where there is none of the name."""
         return self.read([name])[name]
 
     def blocks(self) -> Iterator[pl.DataFrame]:
