@@ -28,7 +28,7 @@ from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import ThreadpoolController
 
 from hetcore.category_labels import CategoryLabels
-from hetcore.checks import check_aligned, check_arrays, check_weights, warn_of_other_classes
+from hetcore.checks import as_numbers, check_aligned, check_arrays, check_weights, warn_of_other_classes
 from hetcore.data import HetData
 from hetcore.data.columns import check_index
 from hetcore.data.fingerprint import outline
@@ -87,6 +87,7 @@ class _Scored:
             raise DataError("There is no y to compare predictions with: give score(X, y).")
         for name, each in (("y", y), ("sample_weight", sample_weight)):
             check_aligned(X, **{name: each})
+        y = y if isinstance(self, ClassifierMixin) else as_numbers(y)
         return super().score(X, y, sample_weight)
 
     def _score_of(self, data: HetData, y: Any, sample_weight: Any) -> float:
@@ -103,6 +104,7 @@ class _Scored:
         if weights is not None and weights.shape != known.shape:
             raise DataError(f"sample_weight has the shape {weights.shape} for {data.n} instances: give one for each.")
         weights = None if weights is None else weights[known]
+        check_weights(weights)
         if isinstance(self, ClassifierMixin):
             warn_of_other_classes(given.y[known], self.classes_, "y", stacklevel=3)
         metric = accuracy_score if isinstance(self, ClassifierMixin) else r2_score

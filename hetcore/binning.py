@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from hetcore.data.columns import whole
+from hetcore.data.text import shown
 from hetcore.errors import DataError, ModelFileError, ParameterError
 from hetcore.kernels.binning import bin_values, find_thresholds
 from hetcore.kernels.layout import MISSING_BIN
@@ -82,8 +84,9 @@ class BinMapper(Stored):
     }  # fmt: skip
 
     def __init__(self, max_bins: int = 255) -> None:
-        if not 2 <= max_bins <= MISSING_BIN:
-            raise ParameterError(f"max_bins={max_bins!r} must be in [2, 255]: a bin is a byte, and 255 is for missing.")
+        if not (whole(max_bins) and 2 <= max_bins <= MISSING_BIN):
+            given = f"max_bins={shown(max_bins)}"
+            raise ParameterError(f"{given} must be in [2, 255]: a bin is a byte, and 255 is for missing.")
         self.max_bins = int(max_bins)
         self.thresholds: list[np.ndarray] = []
         self._use(self.thresholds)

@@ -15,7 +15,7 @@ from hetcore.data.columns import finite, other_index, unmasked, whole
 from hetcore.data.identity import is_missing
 from hetcore.data.ranges import MANY, are_far, messages, number_ranges, some_rows
 from hetcore.data.target import check_no_nan_text
-from hetcore.data.text import counted, listed, quoted
+from hetcore.data.text import counted, listed, quoted, shown
 from hetcore.errors import (
     DataError,
     DataTypeError,
@@ -87,26 +87,38 @@ def warn_of_other_classes(labels: NDArray, classes: NDArray, name: str, stacklev
 def check_coverage(coverage: float) -> None:
     """Raise ParameterError unless a coverage is a number in (0, 1)."""
     if not (finite(coverage) and 0.0 < coverage < 1.0):
-        raise ParameterError(f"coverage={coverage!r} must be in (0, 1): 0.9 holds nine labels in ten.")
+        raise ParameterError(f"coverage={shown(coverage)} must be in (0, 1): 0.9 holds nine labels in ten.")
 
 
 def check_folds(n_folds: int) -> None:
     """Raise ParameterError unless there are two folds or more."""
     if not (whole(n_folds) and n_folds >= 2):
-        raise ParameterError(f"n_folds={n_folds!r} must be a whole number, at least 2.")
+        raise ParameterError(f"n_folds={shown(n_folds)} must be a whole number, at least 2.")
 
 
 def check_weights(sample_weight: ArrayLike | None) -> None:
-    """Raise DataError if rows have a negative weight."""
-    weights = np.asarray(unmasked(sample_weight))
-    if weights.dtype.kind in "if" and (weights < 0).any():
-        raise DataError(f"sample_weight has {weights.min():g}: give numbers of at least 0.")
+    """Raise DataError unless weights of rows are finite numbers of at least 0, one of them above."""
+    if sample_weight is None:
+        return
+    weights = even_array(unmasked(sample_weight), "sample_weight")
+    try:
+        weights = weights.astype(np.float64) if weights.dtype.kind in "biufO" else None
+    except (TypeError, ValueError):
+        weights = None
+    if weights is None:
+        raise DataError("sample_weight has values that are no numbers: give one of at least 0 for each row.")
+    if (wrong := weights[~(np.isfinite(weights) & (weights >= 0))]).size:
+        raise DataError(f"sample_weight has {wrong[0]:g}: give numbers of at least 0.")
+    if weights.size and not weights.any():
+        # in the words that scikit-learn asks for
+        raise DataError("Sample weights must contain at least one non-zero number: sample_weight has only zeros.")
 
 
 def check_random_state(random_state: int | None) -> None:
     """Raise ParameterError unless a value is a seed, or None for one that is drawn."""
     if not (random_state is None or (whole(random_state) and random_state >= 0)):
-        raise ParameterError(f"random_state={random_state!r} must be a whole number of at least 0, or None: give 0.")
+        given = f"random_state={shown(random_state)}"
+        raise ParameterError(f"{given} must be a whole number of at least 0, or None: give 0.")
 
 
 def validated(estimator: Any, X: ArrayLike, *y: ArrayLike, **checks: Any) -> Any:

@@ -7,11 +7,12 @@ library knows of no user interface; progress bars, early stopping and the studio
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from numbers import Integral, Real
 from typing import Any
 
+from hetcore.data.columns import finite, several, whole
+from hetcore.data.text import shown
 from hetcore.errors import ParameterError
 
 __all__ = ["Callback", "EarlyStopping", "ProgressBar", "RoundEnd", "as_callbacks"]
@@ -69,7 +70,7 @@ def as_callbacks(given: Any) -> list[Callback]:
     ParameterError
         If they are no list, or one of them can't be called with an event.
     """
-    if not isinstance(given, Iterable):
+    if not several(given):
         # one alone is what is meant, and an object's address says nothing
         own = callable(given) and not isinstance(given, type)
         name = getattr(given, "__name__", f"{type(given).__name__}()")
@@ -136,14 +137,14 @@ class EarlyStopping:
     """
 
     def __init__(self, patience: int = 10, monitor: str = "left_out", tol: float = 0.0) -> None:
-        if not isinstance(patience, Integral) or isinstance(patience, bool) or patience < 1:
-            raise ParameterError(f"patience={patience!r} must be a whole number from 1: give the rounds to wait.")
-        if monitor not in MONITORED:
+        if not (whole(patience) and patience >= 1):
+            raise ParameterError(f"patience={shown(patience)} must be a whole number from 1: give the rounds to wait.")
+        if not (isinstance(monitor, str) and monitor in MONITORED):
             among = ", ".join(map(repr, MONITORED))
-            raise ParameterError(f"monitor={monitor!r} is no loss of a round: give one of {among}.")
+            raise ParameterError(f"monitor={shown(monitor)} is no loss of a round: give one of {among}.")
         # no loss is below the best one less NaN: every fit would end after `patience` rounds
-        if not (isinstance(tol, Real) and 0 <= tol < float("inf")):
-            raise ParameterError(f"tol={tol!r} must be a finite number of at least 0: 0 counts any fall as a gain.")
+        if not (finite(tol) and tol >= 0):
+            raise ParameterError(f"tol={shown(tol)} must be a finite number, at least 0: 0 counts any fall as a gain.")
         self.patience, self.monitor, self.tol = patience, monitor, tol
         self.best = float("inf")
         self.waited = 0

@@ -12,9 +12,10 @@ import numpy as np
 import scipy
 from numpy.typing import ArrayLike, NDArray
 
-from hetcore.checks import check_random_state, finite, whole
+from hetcore.checks import check_random_state, even_array, finite, whole
 from hetcore.data.identity import is_missing
 from hetcore.data.target import as_labels
+from hetcore.data.text import shown
 from hetcore.errors import DataError, ParameterError
 from hetcore.numerics import power_of_two, root_mean_square
 
@@ -39,7 +40,7 @@ SMALLEST_PROBABILITY = 1e-15
 
 def known_targets(y: ArrayLike) -> NDArray[np.bool_]:
     """Return (n,) bool: which targets are known, that is neither None nor NaN nor what pandas writes for them."""
-    y = np.asarray(y)
+    y = _column(y)
     if y.dtype.kind in "fc":
         return ~np.isnan(y)
     if y.dtype != object:
@@ -117,6 +118,7 @@ def log_loss(y_true: ArrayLike, probabilities: ArrayLike, classes: ArrayLike) ->
         If shapes do not fit, no target is known or a probability is outside [0, 1].
     """
     true, probabilities = _known_rows(y_true, probabilities, wide=True)
+    probabilities = _numbers(probabilities)
     true, classes = _alike(true, _column(classes))
     # a sum of float32 may lie beyond 1 by its rounding
     if (strange := probabilities[~((probabilities >= 0) & (probabilities <= 1 + 1e-6))]).size:
@@ -224,7 +226,16 @@ def residual_autocorrelation(residuals: ArrayLike, graph: Any) -> float:
 
 
 def links_among(graph: Any, known: NDArray[np.bool_]) -> scipy.sparse.csr_array:
-    """Return the links (m, m), each 1 in both directions, between the m instances that `known` (n,) marks."""
+    """Return the links (m, m), each 1 in both directions, between the m instances that `known` (n,) marks.
+
+    Raises
+    ------
+    DataError
+        If the graph is none or has another number of nodes, or `known` is not of truth values.
+    """
+    _columns_by_node(known, graph)
+    if (known := np.asarray(known)).dtype != bool:
+        raise DataError("known holds values that are no truth values: give True or False for each node.")
     links = scipy.sparse.csr_array((graph.weights, graph.indices, graph.indptr), shape=(len(known),) * 2)
     links = links[known][:, known]
     # links count once whatever their weight: this asks whether neighbours are alike, not how strongly they are linked
@@ -313,7 +324,8 @@ def morans_i_band(
         If the graph is none or has another number of nodes, or a value is no number.
     """
     if not (whole(n_permutations) and n_permutations >= 1 and finite(level) and 0 < level < 1):
-        raise ParameterError(f"{n_permutations=}, {level=}: give at least 1 permutation and a level in (0, 1).")
+        given = f"n_permutations={shown(n_permutations)}, level={shown(level)}"
+        raise ParameterError(f"{given}: give at least 1 permutation and a level in (0, 1).")
     check_random_state(random_state)
     columns, weights, row, column = _links_of_known(values, graph)
     known = np.flatnonzero(~np.isnan(columns[:, 0]))
@@ -348,7 +360,8 @@ def _is_text(labels: NDArray) -> bool:
 
 def _known_rows(y_true: ArrayLike, *others: ArrayLike, wide: bool = False) -> list[NDArray]:
     """Return all arrays at the rows whose target is known; (n, 1) is (n,), unless others are `wide`."""
-    arrays = [_column(y_true), *(np.atleast_1d(each) if wide else _column(each) for each in others)]
+    wide_or_not = (np.atleast_1d(even_array(each, "An array")) if wide else _column(each) for each in others)
+    arrays = [_column(y_true), *wide_or_not]
     if len({len(array) for array in arrays}) > 1:
         raise DataError(f"The arrays have {[len(array) for array in arrays]} rows: give them the same length.")
     # by the labels: predictions are there for all rows, and unlabelled ones have nothing to be compared with
@@ -363,10 +376,13 @@ def _known_rows(y_true: ArrayLike, *others: ArrayLike, wide: bool = False) -> li
 
 def _known_numbers(*arrays: ArrayLike) -> list[NDArray[np.float64]]:
     """Return `_known_rows` as float64; raise DataError for moments, and for what reads as no number."""
-    rows = _known_rows(*arrays)
+    return [_numbers(row) for row in _known_rows(*arrays)]
+
+
+def _numbers(values: NDArray) -> NDArray[np.float64]:
     try:
-        if not any(row.dtype.kind in "mM" for row in rows):
-            return [row.astype(np.float64) for row in rows]
+        if values.dtype.kind not in "mMc":
+            return values.astype(np.float64)
     except (TypeError, ValueError):
         pass
     raise DataError("The arrays hold values that are no numbers: give a number for each row.") from None
@@ -374,7 +390,7 @@ def _known_numbers(*arrays: ArrayLike) -> list[NDArray[np.float64]]:
 
 def _column(values: ArrayLike) -> NDArray:
     """Return values as (n,), for NumPy would make (n, n) of (n,) and (n, 1); raise DataError for another shape."""
-    array = np.asarray(values)
+    array = even_array(values, "An array")
     if array.ndim == 2 and array.shape[1] == 1:
         array = array[:, 0]
     if array.ndim != 1:
@@ -401,10 +417,10 @@ def _columns_by_node(values: ArrayLike, graph: Any) -> NDArray[np.float64]:
         raise DataError("The values are no numbers: give a number for each node, NaN where unknown.") from None
     if values.ndim not in (1, 2):
         raise DataError(f"The values have the shape {values.shape}: give one row a node, (n,) or (n, K).")
-    values = values.reshape(len(values), -1) / power_of_two(values)  # no statistic of the graphs depends on the unit
     if len(values) + 1 != len(graph.indptr):
         raise DataError(f"There are {len(values)} values for {len(graph.indptr) - 1} nodes: give one value a node.")
-    return values
+    # no statistic of the graphs depends on the unit
+    return values[:, None] / power_of_two(values) if values.ndim == 1 else values / power_of_two(values)
 
 
 def _rounding(values: NDArray) -> float:

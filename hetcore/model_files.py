@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hetcore.archive import DISLIKES, MAX_BYTES, array_bytes, pack, parsed_json, read_array, reason, unpack
-from hetcore.data.text import listed, quoted
+from hetcore.data.text import listed, quoted, shown
 from hetcore.errors import ModelFileError, ParameterError
 from hetcore.parameters import Declared
 from hetcore.registry import METHODS
@@ -53,11 +53,11 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
     write_whole(as_path(path), dumps(model))
 
 
-def as_path(path: Any) -> Path:
-    """Return a path; raise ParameterError for what is none."""
+def as_path(path: Any, name: str = "path") -> Path:
+    """Return a path; raise ParameterError, in the name of the parameter, for what is none."""
     # an empty text would be the folder that one is in
     if not isinstance(path, str | os.PathLike) or not os.fspath(path):
-        raise ParameterError(f"path={path!r:.80} is no path: give the text or Path of one.")
+        raise ParameterError(f"{name}={shown(path)} is no path: give the text or Path of one.")
     return Path(path)
 
 

@@ -28,6 +28,7 @@ from typing import Any, ClassVar, NamedTuple, dataclass_transform
 import numpy as np
 
 from hetcore.checks import finite, flag, whole
+from hetcore.data.text import shown
 from hetcore.errors import ParameterError
 
 __all__ = [
@@ -205,7 +206,10 @@ class Parameter:
             # a domain with a cure of its own says enough; else the default is a value that works
             bare = ":" not in self.domain.words and self.default is not REQUIRED
             cure = f": {self.default!r} is the default" if bare else ""
-            raise ParameterError(f"{self.name}={value!r} must be {self.domain.words}{cure}.")
+            raise ParameterError(f"{self.name}={shown(value)} must be {self.domain.words}{cure}.")
+        # kernels have 64 bits; seeds may have any number
+        if isinstance(value, int) and abs(value) >= 2**63 and self.name != "random_state":
+            raise ParameterError(f"{self.name}={shown(value)} is beyond 64 bits: give a smaller number.")
 
     @property
     def help(self) -> str:

@@ -32,7 +32,7 @@ from hetcore.data import HetData
 from hetcore.data.columns import check_flags
 from hetcore.data.hetdata import check_het_data
 from hetcore.data.splits import stratified
-from hetcore.data.text import listed
+from hetcore.data.text import listed, shown
 from hetcore.errors import DataError, ParameterError, UnscoredLabelsWarning
 from hetcore.metrics import error_rate, rmse
 from hetcore.numerics import standard_error
@@ -187,14 +187,14 @@ def cross_validate(
     _check_given(estimator, data)
     settings = list(_settings(estimator, data, grid))
     if not settings:
-        raise ParameterError(f"grid={grid!r} is empty: give {{name: [value, ...]}}, or leave it out for the default.")
+        raise ParameterError(f"grid={shown(grid)} is empty: give {{name: [value, ...]}}, or leave it out.")
     models = [_model(estimator, setting, n_iterations) for setting in settings]
     # True is a whole number in Python
     if isinstance(n_jobs, bool) or not isinstance(n_jobs, int | np.integer) or n_jobs == 0:
-        raise ParameterError(f"n_jobs={n_jobs!r} must be a whole number, not 0: -1 is one process a core.")
+        raise ParameterError(f"n_jobs={shown(n_jobs)} must be a whole number, not 0: -1 is one process a core.")
     check_flags(one_standard_error=one_standard_error)
     if not (progress is None or callable(progress)):
-        raise ParameterError(f"progress={progress!r} is no function: give one that takes (fits done, fits in all).")
+        raise ParameterError(f"progress={shown(progress)} is no function: give one of (fits done, fits in all).")
     task = models[0]._task
     # labels are given their kind once, rather than in every fit
     data = data if data.target_kind == task else data.with_target(data.y, task)

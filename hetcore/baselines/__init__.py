@@ -20,6 +20,7 @@ from hetcore.baselines.peers import (
 )
 from hetcore.baselines.spreading import CorrectAndSmooth, LabelPropagation, SimpleGraphConvolution
 from hetcore.baselines.stacking import Stack
+from hetcore.data.text import shown
 from hetcore.errors import ParameterError
 
 __all__ = [
@@ -45,7 +46,7 @@ __all__ = [
 def _maker(method: type, seeded: bool = True, **params: Any) -> Callable[[str, int], Any]:
     def make(task: str, seed: int = 0) -> Any:
         if task not in ("classification", "regression"):
-            raise ParameterError(f"task={task!r} is none: give 'classification' or 'regression'.")
+            raise ParameterError(f"task={shown(task)} is none: give 'classification' or 'regression'.")
         return method(**params, random_state=seed) if seeded else method(**params)
 
     return make

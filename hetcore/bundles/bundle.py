@@ -29,7 +29,7 @@ from hetcore.bundles.distribution import pins, wheel, zipped
 from hetcore.bundles.report import Facts, html
 from hetcore.data import HetData
 from hetcore.errors import DataError, ParameterError
-from hetcore.model_files import check_path, dumps, write_whole
+from hetcore.model_files import as_path, check_path, dumps, write_whole
 from hetcore.parameters import Declared
 
 __all__ = ["bundle", "export"]
@@ -73,7 +73,7 @@ def export(
     OSError
         If the file can't be written.
     """
-    model, path = _checked(model), Path(path)
+    model, path = _checked(model), as_path(path)
     given = {name: value for name, value in {"y": y, "eval_y": eval_y, **fit}.items() if value is not None}
     # labels as an array, whatever they were given as: the script scores by them under their name
     columns = {name: value for name, value in given.items() if hasattr(value, "__array__") or name in ("y", "eval_y")}
@@ -152,7 +152,10 @@ def _array(name: str, value: Any) -> pl.Series:
     if array.ndim != 1 or array.dtype.kind not in "iufbOU":
         raise ParameterError(f"{name} of shape {array.shape} can't be exported: give one value for each instance.")
     # Lists for text, for NumPy pads it to one width.
-    return pl.Series(name, array.tolist() if array.dtype.kind in "OU" else array)
+    try:
+        return pl.Series(name, array.tolist() if array.dtype.kind in "OU" else array)
+    except (TypeError, pl.exceptions.PolarsError):
+        raise ParameterError(f"{name} mixes types, which a file can't hold: give text or numbers.") from None
 
 
 def _fitted(model: Any, data: Any, given: Mapping[str, Any]) -> Any:
@@ -181,7 +184,11 @@ def _check_same(model: Any, data: Any, y: Any) -> None:
 def _data_of(data: Any) -> dict[str, bytes]:
     if isinstance(data, HetData):
         return data_files(data)
-    rows = np.asarray(data)
+    try:
+        rows = np.asarray(data)
+    # of several lengths
+    except ValueError:
+        rows = np.empty(0)
     if rows.ndim != 2 or rows.dtype.kind not in "iufbOU":
         raise DataError(f"Data of type {type(data).__name__} can't be exported: give a HetData or an array (m, d).")
     try:

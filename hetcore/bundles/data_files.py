@@ -26,6 +26,7 @@ import scipy
 from hetcore.data import Finding, Graph, HetData, Report, Source
 from hetcore.data.identity import positions
 from hetcore.errors import DataError
+from hetcore.model_files import as_path
 
 __all__ = ["data_files", "parquet", "read_data", "write_data"]
 
@@ -60,7 +61,8 @@ def write_data(data: HetData, folder: str | os.PathLike[str]) -> None:
     if not isinstance(data, HetData):
         raise DataError(f"{type(data).__name__} is no HetData: build one from tables with hetcore.HetData.")
     # first: data that can't be written leave no folder behind
-    files, folder = data_files(data), Path(folder)
+    folder = as_path(folder, "folder")
+    files = data_files(data)
     folder.mkdir(parents=True, exist_ok=True)
     for name, content in files.items():
         (folder / name).write_bytes(content)
@@ -166,7 +168,7 @@ def read_data(folder: str | os.PathLike[str]) -> HetData:
     DataError
         If there is no such folder, it does not hold such data, or a file is not what was written.
     """
-    folder = Path(folder)
+    folder = as_path(folder, "folder")
     if not folder.is_dir():
         raise DataError(
             f"{folder} is a file: give the folder of data that write_data wrote, unpacked."

@@ -20,6 +20,7 @@ from hetcore.collective.predictor import CollectiveModel, InferenceParams
 from hetcore.collective.static_columns import StaticColumns
 from hetcore.collective.target_transform import TargetTransform
 from hetcore.data import HetData
+from hetcore.data.hetdata import check_het_data
 from hetcore.data.identity import positions
 from hetcore.data.text import counted, listed, quoted
 from hetcore.errors import DataError, ParameterError
@@ -330,6 +331,7 @@ class Collective(BoostedEstimator):
             If an id is none of the data's.
         """
         # before the sweeps, which may take long
+        check_het_data(data, "A prediction")
         places = np.arange(data.n) if ids is None else data._places(ids)
         traced: list[NDArray] = []
         self._fitted(data, y, traced)

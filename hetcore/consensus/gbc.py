@@ -70,6 +70,7 @@ from hetcore.consensus.printed.algorithm1 import Printed, PrintedModel, Temperin
 from hetcore.consensus.repeated import RepeatedBoosting, RepeatedModel, model_of, start
 from hetcore.consensus.view_predictor import ViewModel
 from hetcore.data import HetData
+from hetcore.data.columns import check_flags
 from hetcore.data.text import counted
 from hetcore.errors import MissingColumnsWarning
 from hetcore.kernels.threads import n_threads
@@ -323,6 +324,7 @@ class _GBC(Tempering, BoostedEstimator):
         MissingColumnsWarning
             If labelled instances of the fit, even a single one, have links here and no record, which they had there.
         """
+        check_flags(return_coverage=return_coverage)
         _, fitted = self._explained(data)
         labels = self.scale_.labels(fitted)
         return (labels, self._coverage(data)) if return_coverage else labels
@@ -358,6 +360,7 @@ class _GBC(Tempering, BoostedEstimator):
             before the softmax. With `as_printed` an instance in no table gets its neighbours' average as a whole, of
             which no part is anybody's: its contributions are 0.
         """
+        check_flags(per_class=per_class, graphs=graphs)
         adds, fitted = self._explained(data, by_row=True)
         stack = self._stacked(adds, graphs)
         # what speaks for the class that is predicted

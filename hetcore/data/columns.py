@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,12 +20,12 @@ from numpy.typing import NDArray
 
 from hetcore.data.kinds import ValueFacts, as_text, guess_kinds
 from hetcore.data.report import Finding
-from hetcore.data.text import counted, quoted
+from hetcore.data.text import counted, listed, quoted, shown
 from hetcore.errors import DataError, ParameterError
 
 __all__ = [
     "FLOAT_MAX", "PATTERN", "ColumnFacts", "as_array", "as_column", "as_table", "check_flags", "check_index",
-    "clean_columns", "finite", "nameless_index", "other_index", "plain", "unmasked", "whole",
+    "clean_columns", "finite", "nameless_index", "other_index", "plain", "several", "unmasked", "whole",
 ]  # fmt: skip
 
 FLOAT_MAX = float(np.finfo(np.float32).max)
@@ -49,11 +50,17 @@ def whole(value: Any) -> bool:
     return isinstance(value, int | np.integer) and not isinstance(value, bool)
 
 
+def several(value: Any) -> bool:
+    """Return whether a value holds several, such as a list: no text, which would be its letters, nor a mapping."""
+    single = isinstance(value, str | bytes | Mapping | type) or isinstance(value, np.ndarray) and value.ndim == 0
+    return hasattr(value, "__iter__") and not single
+
+
 def check_flags(**flags: Any) -> None:
     """Raise ParameterError unless each value is True or False: "no" is true to Python."""
     for name, value in flags.items():
         if not isinstance(value, bool | np.bool_):
-            raise ParameterError(f"{name}={value!r} is no truth value: give True or False.")
+            raise ParameterError(f"{name}={shown(value)} is no truth value: give True or False.")
 
 
 def finite(value: Any) -> bool:
@@ -179,6 +186,8 @@ def unmasked(values: Any) -> Any:
 
 def as_column(values: Any) -> Any:
     """Return a column of another library as one of polars or, of mixed types, as a list; anything else as it is."""
+    if hasattr(values, "columns"):
+        raise DataError(f"A table stands for one column, with {listed(values.columns, 4)}: give one of its columns.")
     values = unmasked(values)
     values = values.to_native() if hasattr(values, "__narwhals_series__") else values
     # an array or an index of categories: as a list, those of numbers would be numbers
@@ -192,11 +201,11 @@ def as_column(values: Any) -> Any:
         return pl.from_pandas(_as_category(values))
     # objects of mixed types, or no pyarrow
     except (ImportError, TypeError, ValueError, pl.exceptions.PolarsError):
-        listed = [None if missing else value for value, missing in zip(values.tolist(), values.isna())]
+        objects = [None if missing else value for value, missing in zip(values.tolist(), values.isna())]
     try:
-        return pl.Series(str(values.name or ""), listed)
+        return pl.Series(str(values.name or ""), objects)
     except (TypeError, ValueError, pl.exceptions.PolarsError):
-        return listed
+        return objects
 
 
 def check_index(labels: Any, ids: pl.Series, order: str = "data.ids", what: str = "labels", name: str = "y") -> None:

@@ -69,7 +69,7 @@ def outline(data: Any, labels: Any = None, task: str | None = None) -> tuple[Any
     task : str, optional
         As which a HetData reads labels.
     """
-    if isinstance(data, np.ndarray):
+    if isinstance(data, np.ndarray) and data.ndim:
         return data.shape, _checksum(data[_some(len(data))].ravel()), None if labels is None else _checksum(labels)
     if not hasattr(data, "id_series"):
         return None

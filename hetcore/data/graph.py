@@ -16,7 +16,7 @@ from hetcore.data.edges import RawEdges, read_edges
 from hetcore.data.fingerprint import hash_array, hash_column
 from hetcore.data.identity import positions, text_array
 from hetcore.data.report import Finding
-from hetcore.data.text import counted, quoted
+from hetcore.data.text import counted, quoted, shown
 from hetcore.errors import ParameterError
 
 __all__ = ["Graph", "placed_arcs"]
@@ -140,8 +140,8 @@ class Graph:
         ParameterError
             If `direction` is none of these.
         """
-        if direction not in ("both", "in", "out"):
-            raise ParameterError(f"direction={direction!r} is not 'both', 'in' or 'out': choose one of them.")
+        if not (isinstance(direction, str) and direction in ("both", "in", "out")):
+            raise ParameterError(f"direction={shown(direction)} is not 'both', 'in' or 'out': choose one of them.")
         if self.arcs is None:
             return self.adjacency()
         if direction == "both":

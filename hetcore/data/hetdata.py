@@ -121,9 +121,9 @@ class HetData(WhatIf, Views):
         kinds: Mapping[str, Mapping[str, str]] | None = None,
         spelling: Sequence[str] = (),
     ) -> None:
-        ways = check_ways(spelling)
+        ways, kinds = check_ways(spelling), {} if kinds is None else kinds
         # spelling first: ids that become the same must be found so by sources, graphs and labels alike
-        own, own_graphs = read_sources(sources, id_column, kinds or {}, ways), read_graphs(graphs, ways)
+        own, own_graphs = read_sources(sources, id_column, kinds, ways), read_graphs(graphs, ways)
         labels = read_labels(target, id_column, task, ways)
         self.label_name = label_name(target, id_column)
         joined = joined_ids({name: source.id_series for name, source in own.items()}, labels[0])
@@ -217,12 +217,12 @@ class HetData(WhatIf, Views):
         """
         data = object.__new__(cls)
         ways, allowed = check_ways(spelling), folders(within)
-        own = read_sources(sources, id_column, kinds or {}, ways, within=allowed)
+        own = read_sources(sources, id_column, {} if kinds is None else kinds, ways, within=allowed)
         own_graphs = read_graphs(graphs, ways, within=allowed)
         target = read_target_table(target, allowed)
         labels = read_labels(target, id_column, task, ways)
         data.label_name = label_name(target, id_column)
-        joined = scanned_ids(own, labels[0], kinds or {})
+        joined = scanned_ids(own, labels[0], {} if kinds is None else kinds)
         data._place(own, own_graphs, labels, joined, keep_graph_only=keep_graph_only)
         return data
 
@@ -317,7 +317,7 @@ class HetData(WhatIf, Views):
         return sorted(set(self.y[self.labelled])) if self.target_kind == "classification" else []
 
     def _require(self, name: str, among: Mapping[str, Any], noun: str) -> None:
-        if name not in among:
+        if not (isinstance(name, str) and name in among):
             raise DataError(f"There is no {noun} {quoted(name)} among {listed(among)}: name one of them.")
 
     def _alignment_findings(self) -> list[Finding]:

@@ -343,7 +343,7 @@ def check_kind(series: pl.Series, kind: str) -> list[Finding]:
         If there is no such kind, or the column's values do not allow it.
     """
     name = quoted(series.name)
-    if kind not in KINDS:
+    if not (isinstance(kind, str) and kind in KINDS):
         raise DataError(f"The kind {quoted(kind)} of column {name} is not one of {listed(KINDS)}: choose one of them.")
     if (kind == "array") != (series.dtype == pl.Array):
         raise DataError(f"Column {name} of type {series.dtype} can't be of kind {kind!r}: leave its kind as guessed.")

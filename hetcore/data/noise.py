@@ -22,6 +22,7 @@ from hetcore.data.columns import FLOAT_MAX, as_array, finite, whole
 from hetcore.data.graph import Graph
 from hetcore.data.kinds import as_numbers, as_text
 from hetcore.data.source import Source
+from hetcore.data.text import shown
 from hetcore.errors import DataError, ParameterError
 
 if TYPE_CHECKING:
@@ -35,12 +36,12 @@ REWIRE_ROUNDS = 20
 def check_seed(seed: Any) -> None:
     """Raise ParameterError unless a value is a seed."""
     if not (whole(seed) and seed >= 0):
-        raise ParameterError(f"seed={seed!r} must be a whole number of at least 0: equal ones give equal answers.")
+        raise ParameterError(f"seed={shown(seed)} must be a whole number of at least 0: equal ones give equal answers.")
 
 
 def _check_range(values: NDArray, sd: float, most: float) -> None:
     if (np.abs(values) > most).any():
-        raise ParameterError(f"sd={sd!r} takes numbers beyond {most:.1e}: give a smaller one.")
+        raise ParameterError(f"sd={shown(sd)} takes numbers beyond {most:.1e}: give a smaller one.")
 
 
 def noisy_source(source: Source, sd: float, seed: int) -> Source:
@@ -217,7 +218,7 @@ class LabelNoise:
         _check_share(share)
         check_seed(seed)
         if not (finite(sd) and sd >= 0):
-            raise ParameterError(f"sd={sd!r} must be finite and at least 0: 1 is as much noise as the labels vary.")
+            raise ParameterError(f"sd={shown(sd)} must be finite and at least 0: 1 is as much as the labels vary.")
         if self.target_kind != "regression" or not self.labelled.any():
             raise DataError("The labels are not numbers, so no noise can be added: change their classes instead.")
         order, rng = self._shuffled(seed)
@@ -242,4 +243,4 @@ class LabelNoise:
 
 def _check_share(share: float) -> None:
     if not (finite(share) and 0 <= share <= 1):
-        raise ParameterError(f"share={share!r} must be in [0, 1]: 0 changes no label, 1 changes every one.")
+        raise ParameterError(f"share={shown(share)} must be in [0, 1]: 0 changes no label, 1 changes every one.")

@@ -19,8 +19,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from hetcore.data.columns import several
 from hetcore.data.encoding import SourceEncoder, side_by_side
-from hetcore.data.hetdata import HetData
+from hetcore.data.hetdata import HetData, check_het_data
 from hetcore.data.kinds import as_text
 from hetcore.data.ranges import known_ranges, messages, shifted_columns
 from hetcore.data.source import Source
@@ -126,9 +127,7 @@ def plain_table(data: HetData, like: HetData | None = None) -> PlainTable:
     ([1.0, 0.0], [0.0, 0.0])
     """
     known = data if like is None else like
-    for each in (data, known):
-        if not isinstance(each, HetData):
-            raise DataError(f"{type(each).__name__} is no HetData: give the data, and as like= those of the training.")
+    _check_data(data, known)
     if not known.sources:
         raise DataError("The data have no table: add one with a column for each feature.")
     _check_sources(data, known.source_names)
@@ -140,6 +139,12 @@ def plain_table(data: HetData, like: HetData | None = None) -> PlainTable:
     prefixes = {name: "" if len(encoders) == 1 else f"{name}: " for name in encoders}
     names = [prefixes[name] + each for name, encoder in encoders.items() for each in encoder.feature_names]
     return PlainTable(side_by_side(data, encoders).astype(np.float64), data.y, names)
+
+
+def _check_data(*given: object) -> None:
+    for each in given:
+        if not isinstance(each, HetData):
+            raise DataError(f"{type(each).__name__} is no HetData: give the data, and as like= those of the training.")
 
 
 def _check_sources(data: HetData, known: Sequence[str]) -> None:
@@ -188,8 +193,9 @@ def domains(data: HetData, target: str, like: HetData | None = None) -> Domains:
         If the values of a column are not as in `like`: numbers far from its range, categories that it has not.
     """
     known = data if like is None else like
+    _check_data(data, known)
     among = listed(known.source_names)
-    if target not in known.sources:
+    if not (isinstance(target, str) and target in known.sources):
         raise DataError(f"target={quoted(target)} is no source of the data: choose one of {among}.")
     if strange := [name for name in data.source_names if name not in known.sources]:
         raise DataError(f"The sources {listed(strange)} are no domains of the training: choose some of {among}.")
@@ -252,6 +258,10 @@ def codes(data: HetData, columns: Sequence[str] = ("user", "item")) -> Codes:
     DataError
         If no source has them all, or the labels are no numbers.
     """
+    check_het_data(data, "codes")
+    columns = list(columns) if several(columns) else []
+    if not columns or not all(isinstance(column, str) for column in columns):
+        raise DataError("columns names none: give a column for each mode, such as ('user', 'item').")
     if data.target_kind != "regression":
         raise DataError("The label of a record must be a number, such as a rating: choose a numeric label column.")
     for name, source in data.sources.items():

@@ -20,6 +20,7 @@ from hetcore.data.columns import (
     check_index,
     nameless_index,
     other_index,
+    several,
     unmasked,
 )  # fmt: skip
 from hetcore.data.fingerprint import hash_array, hash_column
@@ -28,7 +29,7 @@ from hetcore.data.kinds import check_kind
 from hetcore.data.ranges import Ranges, array_ranges, table_ranges
 from hetcore.data.reading.total_rows import total_findings
 from hetcore.data.report import Finding
-from hetcore.data.text import counted, listed, quoted
+from hetcore.data.text import counted, listed, quoted, shown
 from hetcore.errors import DataError
 
 __all__ = ["Source"]
@@ -99,7 +100,7 @@ class Source:
             raise DataError(f"None of the {counted(self.n_given, 'row')} has an id: fill the id column.")
         self.id_series = texts
         self._set_values(frame, array, findings)
-        self._set_kinds(kinds or {})
+        self._set_kinds({} if kinds is None else kinds)
 
     @classmethod
     def from_frame(cls, frame: pl.DataFrame, id_column: str, kinds: Mapping[str, str] | None = None) -> Source:
@@ -121,7 +122,7 @@ class Source:
         given, frame = frame, as_table(frame)
         if not isinstance(frame, pl.DataFrame):
             raise DataError(_no_table(frame))
-        if id_column not in frame.columns:
+        if not (isinstance(id_column, str) and id_column in frame.columns):
             cure = f"set id_column to one of the columns {listed(frame.columns)}"
             cure += f", or, if the index is the ids, give .rename_axis({id_column!r})" if nameless_index(given) else ""
             raise DataError(f"There is no id column {quoted(id_column)}: {cure}.")
@@ -145,11 +146,11 @@ class Source:
     def _set_kinds(self, kinds: Mapping[str, str]) -> None:
         self.kinds = {column: kind for column, (kind, _) in self.guess.items()}
         if not isinstance(kinds, Mapping):
-            raise DataError(f"kinds={kinds!r:.80} names no column: give {{column: kind}}.")
+            raise DataError(f"kinds={shown(kinds)} names no column: give {{column: kind}}.")
         for column, kind in kinds.items():
             self._require(column)
             # only a kind that is changed is checked: the guess fits by its making
-            if kind != self.kinds[column]:
+            if not (isinstance(kind, str) and kind == self.kinds[column]):
                 self.findings += tuple(self._check_kind(column, kind))
             self.kinds[column] = kind
 
@@ -196,8 +197,8 @@ class Source:
         """Return names of columns of a table; raise DataError for others."""
         if self.array is not None:
             raise DataError("The source is an array, without columns of a name: take its .array.")
-        if isinstance(columns, str) or not hasattr(columns, "__iter__"):
-            raise DataError(f"columns={columns!r:.80} is no list of names: give [name, ...].")
+        if not several(columns):
+            raise DataError(f"columns={shown(columns)} is no list of names: give [name, ...].")
         columns = list(columns)
         for column in columns:
             self._require(column)
@@ -260,7 +261,14 @@ class Source:
         return other
 
     def take(self, rows: NDArray) -> Source:
-        """Return the records of some row numbers `rows`, (k,), in their order, kinds as they are."""
+        """Return the records of some row numbers `rows`, (k,), in their order, kinds as they are.
+
+        Raises
+        ------
+        DataError
+            If they are no row numbers.
+        """
+        rows = _row_numbers(rows, self.n_rows)
         values = self.some_rows(rows) if self.array is None else self.array[rows]
         return self._copy(id_series=self.id_series[rows], values=values)
 
@@ -325,11 +333,23 @@ def _table_or_array(data: Any) -> tuple[pl.DataFrame | None, NDArray | None]:
     return None, values
 
 
+def _row_numbers(rows: Any, n: int) -> NDArray[np.int64]:
+    try:
+        numbers = np.asarray(rows)
+    # of several lengths
+    except ValueError:
+        numbers = np.empty((0, 0))
+    numbers = numbers.astype(np.int64) if numbers.shape == (0,) else numbers
+    if numbers.ndim != 1 or numbers.dtype.kind not in "iu" or ((numbers < 0) | (numbers >= n)).any():
+        raise DataError(f"rows={shown(rows)} must be row numbers in [0, {n - 1}]: give a list or an array of them.")
+    return numbers
+
+
 def _small_table(data: NDArray) -> pl.DataFrame:
     """Return an array of text, or a one-dimensional one, as a table."""
-    if data.ndim > 2:
+    if data.ndim not in (1, 2):
         raise DataError(f"An array of text has one or two dimensions, not {data.ndim}: give a polars DataFrame.")
-    columns = data.reshape(len(data), -1).T
+    columns = data[None] if data.ndim == 1 else data.T
     try:
         series = [_object_column(f"column {i + 1}", column.tolist()) for i, column in enumerate(columns)]
     except (TypeError, OverflowError, pl.exceptions.PolarsError) as error:

@@ -17,6 +17,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import polars as pl
 
+from hetcore.data.columns import several
 from hetcore.data.identity import EXACT, float_texts
 from hetcore.data.report import Finding
 from hetcore.data.text import counted, listed, quoted
@@ -36,10 +37,13 @@ _PLAIN = r"^(0|[1-9]\d*)$"
 
 def check_ways(ways: Sequence[str]) -> tuple[str, ...]:
     """Return ways in their order, or raise ParameterError if one is not in `WAYS`."""
-    if isinstance(ways, str) or (unknown := [way for way in ways if way not in WAYS]):
-        given = ways if isinstance(ways, str) else unknown[0]
-        raise ParameterError(f"spelling={quoted(given)} is not among {listed(WAYS)}: give a list of some of them.")
-    return tuple(way for way in WAYS if way in ways)
+    # a text by itself would be its letters
+    given = list(ways) if several(ways) else [ways]
+    unknown = [way for way in given if not (isinstance(way, str) and way in WAYS)]
+    if unknown or not several(ways):
+        wrong = quoted((unknown or given)[0])
+        raise ParameterError(f"spelling={wrong} is not among {listed(WAYS)}: give a list of some of them.")
+    return tuple(way for way in WAYS if way in given)
 
 
 def respelled(texts: pl.Series, ways: Sequence[str] = WAYS) -> pl.Series:

@@ -9,7 +9,7 @@ from hetcore.data.columns import check_flags, finite, whole
 from hetcore.data.graph import Graph
 from hetcore.data.hetdata import HetData, check_het_data
 from hetcore.data.noise import check_seed
-from hetcore.data.text import listed, quoted
+from hetcore.data.text import listed, quoted, shown
 from hetcore.errors import DataError, ParameterError
 
 __all__ = ["dealt_in_order", "label_split", "non_overlapping", "one_against_rest", "stratified", "target_split"]
@@ -43,7 +43,7 @@ def label_split(data: HetData, fraction: float, seed: int = 0, stratify: bool = 
     """
     check_het_data(data, "label_split")
     if not (finite(fraction) and 0 < fraction <= 1):
-        raise ParameterError(f"fraction={fraction!r} must be above 0 and at most 1: 0.1 keeps one label in ten.")
+        raise ParameterError(f"fraction={shown(fraction)} must be above 0 and at most 1: 0.1 keeps one label in ten.")
     check_flags(stratify=stratify)
     labelled = np.flatnonzero(data.labelled)
     if len(labelled) == 0:
@@ -118,7 +118,7 @@ def non_overlapping(data: HetData, share: float = 0.3, seed: int = 0, graphs: bo
     check_het_data(data, "non_overlapping")
     check_flags(graphs=graphs)
     if not (finite(share) and 0 <= share <= 1):
-        raise ParameterError(f"share={share!r} must be in [0, 1]: 0.3 is three instances in ten.")
+        raise ParameterError(f"share={shown(share)} must be in [0, 1]: 0.3 is three instances in ten.")
     check_seed(seed)
     rng = np.random.default_rng(seed)
     hit = rng.permutation(data.n)[: round(share * data.n)]
@@ -177,7 +177,7 @@ def target_split(data: HetData, name: str, count: int, seed: int = 0) -> NDArray
     """
     check_het_data(data, "target_split")
     if not (whole(count) and count >= 1):
-        raise ParameterError(f"count={count!r} must be a whole number of at least 1: the target needs examples.")
+        raise ParameterError(f"count={shown(count)} must be a whole number of at least 1: the target needs examples.")
     check_seed(seed)
     of_target = np.zeros(data.n, dtype=bool)
     of_target[data.rows(name)] = True
@@ -189,7 +189,7 @@ def target_split(data: HetData, name: str, count: int, seed: int = 0) -> NDArray
     most = np.maximum(np.bincount(strata) - 1, 1)
     rank = _ranked(strata, np.random.default_rng(seed))
     y = data.y.copy()
-    y[places[rank >= np.minimum(count, most)[strata]]] = None
+    y[places[rank >= np.minimum(min(count, data.n), most)[strata]]] = None
     return y
 
 
@@ -212,7 +212,8 @@ def one_against_rest(data: HetData, label: str, seed: int = 0) -> HetData:
         If `seed` is no seed, or no instance is of the class, or all are.
     """
     check_het_data(data, "one_against_rest")
-    own = data.labelled & (data.y == label)
+    # None is no label, and a list none of the labels
+    own = data.labelled & (data.y == label if isinstance(label, str) else False)
     others = data.labelled & ~own
     if data.target_kind != "classification" or not own.any() or not others.any():
         raise DataError(f"{quoted(label)} is not one of several classes: choose one of {listed(data.classes)}.")

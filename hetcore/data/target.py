@@ -11,12 +11,12 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from hetcore.data.columns import as_column, as_table, check_index, other_index
+from hetcore.data.columns import as_column, as_table, check_index, other_index, several
 from hetcore.data.identity import as_ids, decimal_texts, float_texts, id_findings, is_missing
 from hetcore.data.kinds import NOTHING_KNOWN, TRUTHS, as_numbers, far_codes
 from hetcore.data.report import Finding
 from hetcore.data.spelling import respelled
-from hetcore.data.text import counted, listed, quoted
+from hetcore.data.text import counted, listed, quoted, shown
 from hetcore.errors import DataError, ParameterError
 
 __all__ = [
@@ -92,6 +92,9 @@ def _two_columns(target: Any, id_column: str) -> tuple[Any, Any]:
             raise DataError(f"The labels have the index of the ids {how}: give y{mend.format('ids.index')}.")
         check_index(target[1], as_ids(target[0])[0], order="ids")
         target = as_column(target[0]), as_column(target[1])
+        for each in target:
+            if not (several(each) and hasattr(each, "__len__")):
+                raise DataError(f"The target has {shown(each)} for ids or labels: give (ids, y), of one length.")
         if len(target[0]) != len(target[1]):
             raise DataError(f"There are {len(target[0]):,} ids for {len(target[1]):,} labels: give one label per id.")
         return target
@@ -152,8 +155,8 @@ def as_labels(labels: Any, task: str | None = None) -> tuple[NDArray, str | None
 
 def check_task(task: Any) -> None:
     """Raise ParameterError for a task that is none."""
-    if task not in (*TASKS, None):
-        raise ParameterError(f"task={task!r} is not one of {listed(TASKS)} or None: choose one of them.")
+    if not (task is None or isinstance(task, str) and task in TASKS):
+        raise ParameterError(f"task={shown(task)} is not one of {listed(TASKS)} or None: choose one of them.")
 
 
 def _as_series(labels: Any) -> pl.Series:

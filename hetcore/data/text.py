@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-__all__ = ["counted", "listed", "quoted"]
+__all__ = ["counted", "listed", "quoted", "shown"]
 
 
 def quoted(value: object, width: int = 60) -> str:
@@ -17,6 +17,12 @@ def quoted(value: object, width: int = 60) -> str:
     # an object without a text of its own shows where it is in memory, which is another place each time
     text = text if isinstance(value, str) else re.sub(r" at 0x[0-9a-fA-F]+", "", text)
     return text if len(text) <= width else text[: width - 2] + "…" + text[-1]
+
+
+def shown(value: object, width: int = 80) -> str:
+    """Show what a parameter was given as Python would, on one line, cut after `width` characters."""
+    text = re.sub(r"\s*\n\s*", " ", repr(value))
+    return text if len(text) <= width else text[: width - 1] + "…"
 
 
 def listed(values: Iterable[object], limit: int = 8) -> str:

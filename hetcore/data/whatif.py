@@ -9,14 +9,14 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from hetcore.data.columns import check_index, finite
+from hetcore.data.columns import check_index, finite, several
 from hetcore.data.graph import Graph
 from hetcore.data.identity import as_ids, check_name, positions
 from hetcore.data.noise import LabelNoise, check_seed, noisy_source, rewired, thinned
 from hetcore.data.report import Finding
 from hetcore.data.source import Source
 from hetcore.data.target import as_labels
-from hetcore.data.text import counted, listed, quoted
+from hetcore.data.text import counted, listed, quoted, shown
 from hetcore.errors import DataError, ParameterError
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ class WhatIf(LabelNoise):
         """
         self._require(name, self.sources, "source")
         if not (finite(sd) and sd >= 0):
-            raise ParameterError(f"sd={sd!r} must be finite and at least 0: 0 is no noise, 1 doubles the variance.")
+            raise ParameterError(f"sd={shown(sd)} must be finite and at least 0: 1 doubles the variance.")
         check_seed(seed)
         noisy = noisy_source(self.sources[name], sd, seed)
         return self._replaced(f"with_noise({name!r}, sd={sd!r}, seed={seed!r})", sources={**self.sources, name: noisy})
@@ -96,10 +96,10 @@ class WhatIf(LabelNoise):
         """
         self._require(name, self.graphs, "graph")
         if not (finite(share) and 0 <= share <= 1):
-            raise ParameterError(f"share={share!r} must be in [0, 1]: 0 changes nothing, 1 changes every edge.")
+            raise ParameterError(f"share={shown(share)} must be in [0, 1]: 0 changes nothing, 1 changes every edge.")
         check_seed(seed)
-        if how not in ("rewire", "thin"):
-            raise ParameterError(f"how={how!r} is not 'rewire' or 'thin': choose one of them.")
+        if not (isinstance(how, str) and how in ("rewire", "thin")):
+            raise ParameterError(f"how={shown(how)} is not 'rewire' or 'thin': choose one of them.")
         changed = (rewired if how == "rewire" else thinned)(self.graphs[name], share, seed)
         step = f"with_graph_noise({name!r}, share={share!r}, seed={seed!r}, how={how!r})"
         return self._replaced(step, graphs={**self.graphs, name: changed})
@@ -154,7 +154,7 @@ class WhatIf(LabelNoise):
             Seed of the choice.
         """
         if not (finite(fraction) and 0 < fraction <= 1):
-            raise ParameterError(f"fraction={fraction!r} must be above 0 and at most 1: 0.3 keeps three in ten.")
+            raise ParameterError(f"fraction={shown(fraction)} must be above 0 and at most 1: 0.3 keeps three in ten.")
         check_seed(seed)
         size = max(1, round(fraction * self.n))
         # sorted: instances keep their order
@@ -336,7 +336,11 @@ class WhatIf(LabelNoise):
 
     def _chosen(self: HetData, ids: Any) -> NDArray[np.bool_]:
         """Return the instances meant by ids or by a boolean array, (n,) bool."""
-        values = np.asarray(ids) if not isinstance(ids, pl.Series) else ids.to_numpy()
+        try:
+            values = np.asarray(ids) if not isinstance(ids, pl.Series) else ids.to_numpy()
+        # rows of several lengths, which are no ids
+        except ValueError:
+            values = np.empty(0)
         if values.dtype == bool and values.shape == (self.n,):
             return values
         chosen = np.zeros(self.n, dtype=bool)
@@ -345,7 +349,7 @@ class WhatIf(LabelNoise):
 
     def _places(self: HetData, ids: Any) -> NDArray[np.int64]:
         # a single id is one, not its letters
-        ids = [ids] if isinstance(ids, str) or not hasattr(ids, "__iter__") else list(ids)
+        ids = list(ids) if several(ids) else [ids]
         texts, _ = as_ids(ids)
         places = positions(texts, self.id_series)
         if (places < 0).any():
@@ -356,10 +360,12 @@ class WhatIf(LabelNoise):
 
 def _pairs(edges: Iterable[Any]) -> list[tuple[Any, Any]]:
     """Return edges as pairs of ids; a text is one id, not its letters."""
+    if not several(edges):
+        raise DataError(f"The edges are {shown(edges)}: give a list of (id, id).")
     found = list(edges)
     for edge in found:
-        if not isinstance(edge, tuple | list | np.ndarray) or len(edge) != 2:
-            raise DataError(f"The edge {edge!r:.80} is no pair: give a list of (id, id), without weights.")
+        if not isinstance(edge, tuple | list | np.ndarray) or np.shape(edge)[:1] != (2,):
+            raise DataError(f"The edge {shown(edge)} is no pair: give a list of (id, id), without weights.")
     return [tuple(edge) for edge in found]
 
 
@@ -370,8 +376,10 @@ def _name_of(labels: Any) -> str:
 
 
 def _names(given: Iterable[str], known: Mapping[str, Any], noun: str) -> list[str]:
-    names = [given] if isinstance(given, str) else list(dict.fromkeys(given))
-    unknown = [name for name in names if name not in known]
+    if not (several(given) or isinstance(given, str | Mapping)):
+        raise DataError(f"The {noun}s are {shown(given)}: name some of {listed(known)}.")
+    names = [given] if isinstance(given, str) else list(given)
+    unknown = [name for name in names if not (isinstance(name, str) and name in known)]
     if unknown:
         raise DataError(f"There is no {noun} {listed(unknown)} among {listed(known)}: name some of them.")
-    return names
+    return list(dict.fromkeys(names))

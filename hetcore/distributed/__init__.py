@@ -46,6 +46,7 @@ from typing import Any
 from hetcore.base import boost
 from hetcore.checks import finite
 from hetcore.consensus.gbc import GBCClassifier, GBCRegressor
+from hetcore.data.text import shown
 from hetcore.distributed.executor import DaskExecutor
 from hetcore.distributed.factor_strips import DaskStrips
 from hetcore.distributed.sharded_executor import ShardedExecutor, rows_that_fit
@@ -84,9 +85,9 @@ def connect(address: str, timeout: float) -> Any:
 
     # of None, Dask starts a cluster of its own
     if not isinstance(address, str) or not address:
-        raise ParameterError(f"address={address!r} names no Dask scheduler: give its own, as tcp://scheduler:8786.")
+        raise ParameterError(f"address={shown(address)} names no Dask scheduler: give its own, tcp://scheduler:8786.")
     if not (finite(timeout) and timeout > 0):
-        raise ParameterError(f"timeout={timeout!r} must be a finite number above 0: give seconds, such as 10.")
+        raise ParameterError(f"timeout={shown(timeout)} must be a finite number above 0: give seconds, such as 10.")
     try:
         return Client(address, timeout=timeout, direct_to_workers=True, set_as_default=False)
     except NOBODY:
@@ -167,10 +168,10 @@ def fit(
 def _check_sharding(model: Any, shard_rows: Any) -> None:
     if not isinstance(shard_rows, Integral) or isinstance(shard_rows, bool) or shard_rows < 1:
         rule = "a whole number of at least 1"
-        raise ParameterError(f"shard_rows={shard_rows!r} must be {rule}: give one, or leave it out.")
+        raise ParameterError(f"shard_rows={shown(shard_rows)} must be {rule}: give one, or leave it out.")
     if not (model.as_printed or not model.join_tables and model.base_learner == "tree"):
         which = 'join_tables=False and base_learner="tree", or as_printed=True'
-        raise ParameterError(f"shard_rows={shard_rows!r} is for models with {which}: set these, or leave it out.")
+        raise ParameterError(f"shard_rows={shown(shard_rows)} is for models with {which}: set these, or leave it out.")
 
 
 def _fit_factors(model: Any, X: Any, y: Any, client: Any, callbacks: Iterable[Callback]) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import issparse
 
-from hetcore.checks import check_arrays
+from hetcore.checks import check_arrays, even_array
 from hetcore.data.columns import unmasked
 from hetcore.data.identity import EXACT, is_missing
 from hetcore.errors import DataError, ModelFileError
@@ -33,7 +33,7 @@ def as_codes(X: ArrayLike, n_modes: int) -> NDArray:
     check_arrays(X, "A factorization")
     if issparse(X):
         raise DataError("X is sparse: give a dense array with a row per entry and a column of codes per mode.")
-    X = np.asarray(unmasked(X))
+    X = even_array(unmasked(X), "X")
     if X.dtype.kind == "c":
         raise DataError("Complex data not supported: give codes that are whole numbers, or text.")
     if X.ndim != 2 or X.shape[1] != n_modes or X.shape[0] == 0:

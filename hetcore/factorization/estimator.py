@@ -13,8 +13,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from hetcore.base import Estimator, RegressorScore
 from hetcore.checks import check_aligned, check_names, eval_pair, finite, remember_names, whole
-from hetcore.data.columns import unmasked
-from hetcore.data.text import quoted
+from hetcore.data.columns import check_flags, unmasked
+from hetcore.data.text import quoted, shown
 from hetcore.errors import DataError, ModelFileError, ParameterError, UnfamiliarValuesWarning
 from hetcore.events import Callback
 from hetcore.factorization.choice import FIXED, PATH, cross_validated
@@ -231,6 +231,7 @@ class Factorization(RegressorScore, Estimator):
             If nine in ten entries have a code that no entry of the fit has, and five or more different ones.
         """
         check_is_fitted(self)
+        check_flags(return_std=return_std)
         check_names(self, X)
         codes = as_codes(X, self._n_modes)
         rows = self._book.rows(codes)
@@ -270,7 +271,7 @@ class Factorization(RegressorScore, Estimator):
     def _by_mode(self, table: NDArray, mode: int) -> NDArray:
         check_is_fitted(self)
         if not (whole(mode) and 0 <= mode < self._n_modes):
-            raise ParameterError(f"mode={mode!r} must be a whole number in [0, {self._n_modes - 1}].")
+            raise ParameterError(f"mode={shown(mode)} must be a whole number in [0, {self._n_modes - 1}].")
         return table[self._book.offsets[mode] : self._book.offsets[mode + 1]]
 
     @property

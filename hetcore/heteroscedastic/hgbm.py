@@ -45,6 +45,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from hetcore.base import RegressorScore
+from hetcore.data.columns import check_flags
 from hetcore.heteroscedastic.boosting import Z90, Rounds
 from hetcore.heteroscedastic.estimator import DeviationBoosting
 from hetcore.heteroscedastic.forest_ensemble import Sample, Scores
@@ -135,6 +136,7 @@ class HGBMRegressor(IntervalMixin, RegressorScore, DeviationBoosting, SeedAndThr
         (n,) float64, in the labels' unit
         (n,) float64, in the labels' unit, with `return_std`
         """
+        check_flags(return_std=return_std)
         rows = self._checked_columns(X)
         return self.model_.spread(rows) if return_std else self.model_.mean(self.model_.raw(rows))
 
@@ -161,6 +163,7 @@ class HGBMRegressor(IntervalMixin, RegressorScore, DeviationBoosting, SeedAndThr
         DataError
             If there is not one finite number a row.
         """
+        check_flags(tails=tails)
         mean, deviation = self.predict(X, return_std=True)
         return log_density(labels_of(y, len(mean)), mean, deviation, self.model_.scores if tails else None)
 

@@ -32,6 +32,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from hetcore.base import RegressorScore
 from hetcore.checks import validated
+from hetcore.data.columns import check_flags
 from hetcore.errors import DataError
 from hetcore.heteroscedastic.likelihoods import GaussianDeviation
 from hetcore.heteroscedastic.rows import IntervalMixin, RowsEstimator, spread_event
@@ -345,6 +346,7 @@ class HeteroscedasticLinearRegression(IntervalMixin, RegressorScore, RowsEstimat
         (n,) float64, in the labels' unit, with `return_std`
         """
         check_is_fitted(self)
+        check_flags(return_std=return_std)
         X = validated(self, X, dtype=np.float64, reset=False)
         mean = X @ self.coef_ + self.intercept_
         if not return_std:

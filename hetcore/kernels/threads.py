@@ -28,6 +28,8 @@ __all__ = ["PREPARING", "cache_root", "executor", "n_threads", "prepare_early", 
 PREPARING: list[Thread] = []
 """Ends with the process that fills the cache beside this one: one, or none."""
 
+MOST_THREADS = 1_024  # each has memory of its own, asked for or not
+
 _LOCK = Lock()
 _log = logging.getLogger("hetcore.kernels")
 
@@ -35,7 +37,7 @@ _log = logging.getLogger("hetcore.kernels")
 def n_threads(n_jobs: int | None) -> int:
     """Return how many threads `n_jobs` asks for: None is one, -1 one a core that this process may use."""
     if n_jobs != -1:
-        return n_jobs or 1
+        return min(n_jobs or 1, MOST_THREADS)
     # not before it is asked for: an import that most fits do without
     from joblib import cpu_count
 

@@ -65,6 +65,7 @@ from scipy.special import softmax
 
 from hetcore.base import BoostedEstimator, ClassifierScore
 from hetcore.data import HetData
+from hetcore.data.columns import check_flags
 from hetcore.data.text import listed, quoted
 from hetcore.errors import DataError, ParameterError
 from hetcore.multimodal.choosing import candidates, compared, is_few
@@ -360,6 +361,7 @@ class TwoWeakLearnerClassifier(ClassifierScore, BoostedEstimator):
             Whether to return every class's score (n, p, K); else that of the predicted class less the mean over the
             classes, (n, p).
         """
+        check_flags(per_class=per_class)
         parts = self.parts(data)
         if per_class:
             return parts

@@ -30,7 +30,7 @@ from hetcore.checks import (
     warn_of_other_classes,
     warn_of_precision,
 )
-from hetcore.data.columns import unmasked
+from hetcore.data.columns import several, unmasked
 from hetcore.errors import DataError
 from hetcore.events import Callback
 from hetcore.metrics import known_targets
@@ -107,9 +107,7 @@ class TransferBase(Estimator):
     domain_names: list[str] | None = param(
         None,
         Domain(
-            lambda v: (
-                v is None or (not isinstance(v, str) and all(isinstance(s, str) for s in v) and len(set(v)) == len(v))
-            ),
+            lambda v: v is None or (several(v) and all(isinstance(s, str) for s in v) and len(set(v)) == len(v)),
             "a list of different texts, one for each source number, or None",
         ),
         'Name of source 1, 2, ...; by default "1", "2", ....',
@@ -194,7 +192,7 @@ class TransferBase(Estimator):
             raise DataError(
                 f"sample_domain has source {numbers[-1]}, domain_names only {len(given)}: name each source."
             )
-        return [given[k - 1] for k in numbers]
+        return [list(given)[k - 1] for k in numbers]
 
     def _sizes(self, meta: dict[str, Any]) -> dict[str, int]:
         return {"d": meta["n_features"]}

@@ -123,3 +123,11 @@ def test_what_is_no_het_data_is_refused_and_leaves_no_folder(tmp_path):
     with pytest.raises(hc.DataError, match=r"^DataFrame is no HetData: build one from tables with hetcore.HetData\.$"):
         hc.write_data(pl.DataFrame({"id": ["a"]}), tmp_path / "new")
     assert not (tmp_path / "new").exists()
+
+
+@pytest.mark.parametrize("folder", [None, "", 3])
+def test_what_is_no_folder_is_refused(folder):
+    data = hc.HetData({"t": pl.DataFrame({"id": ["a"], "x": [1.0]})})
+    for call in (lambda: hc.write_data(data, folder), lambda: hc.read_data(folder)):
+        with pytest.raises(hc.ParameterError, match="is no path: give the text or Path of one"):
+            call()

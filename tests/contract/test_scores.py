@@ -75,3 +75,56 @@ def test_values_of_numpy_are_written_without_their_type():
         metrics.gaussian_nll([1.0], [1.0], [0.0])
     with pytest.raises(hc.DataError, match="Without fold 1 of 2, 'b' would be all"):
         cross_validate(hc.GBCClassifier(), _data(["a", *["b"] * 39], "classification"), {"lambda0": [0.0]}, n_folds=2)
+
+
+@pytest.mark.parametrize(
+    ("weights", "words"),
+    [
+        (["a"] * 40, "values that are no numbers"),
+        (np.full(40, np.nan), "sample_weight has nan"),
+        (np.full(40, np.inf), "sample_weight has inf"),
+        (np.zeros(40), "at least one non-zero number"),
+        (np.full(40, "2020-01-01", "M8[D]"), "values that are no numbers"),
+        ([[1.0], [1.0, 2.0]], "entries of different lengths"),
+    ],
+)
+def test_weights_that_are_none_are_refused_in_one_sentence(weights, words):
+    data, rows = _data(X, "regression"), hc.HGBMRegressor(n_iterations=1)
+    model = hc.GBCRegressor(n_iterations=1, base_learner="kernel").fit(data)
+    for call in (
+        lambda: model.score(data, sample_weight=weights),
+        lambda: rows.fit(X[:, None], X, sample_weight=weights),
+        lambda: hc.HeteroscedasticLinearRegression().fit(X[:, None], X, sample_weight=weights),
+    ):
+        with pytest.raises(hc.DataError, match=words):
+            call()
+
+
+def test_numbers_are_scored_by_numbers_alone():
+    model = hc.HeteroscedasticLinearRegression().fit(X[:, None], X)
+    with pytest.raises(hc.DataError, match="y has labels that are no numbers"):
+        model.score(X[:, None], ["a"] * 40)
+
+
+@pytest.mark.parametrize("given", ["no", 1, None, np.ones(3)])
+def test_what_is_no_truth_value_asks_for_nothing(given):
+    data = _data(X, "regression")
+    model = hc.GBCRegressor(n_iterations=1, base_learner="kernel").fit(data)
+    rows = hc.HeteroscedasticLinearRegression().fit(X[:, None], X)
+    for call in (
+        lambda: model.predict(data, return_coverage=given),
+        lambda: model.contributions(data, per_class=given),
+        lambda: model.contributions(data, graphs=given),
+        lambda: rows.predict(X[:, None], return_std=given),
+    ):
+        with pytest.raises(hc.ParameterError, match="is no truth value: give True or False"):
+            call()
+
+
+def test_what_is_shown_of_a_wrong_parameter_is_one_short_line():
+    for wrong in (np.ones(500), pl.DataFrame({"x": [1, 2]}), "a" * 500):
+        with pytest.raises(hc.ParameterError) as refused:
+            hc.HGBMRegressor(n_iterations=wrong).fit(X[:, None], X)
+        assert "\n" not in str(refused.value) and len(str(refused.value)) < 200
+    with pytest.raises(hc.ParameterError, match="max_depth=10{30} is beyond 64 bits: give a smaller number"):
+        hc.HGBMRegressor(max_depth=10**30).fit(X[:, None], X)

@@ -10,6 +10,7 @@ import sys
 
 import networkx as nx
 import numpy as np
+import pandas as pd
 import polars as pl
 import pytest
 import scipy.sparse
@@ -338,3 +339,49 @@ def test_the_package_is_light_until_a_model_is_asked_for():
     assert hc.save.__module__ == "hetcore.model_files" and "GBCRegressor" in dir(hc)
     with pytest.raises(AttributeError, match="no attribute 'GBM'"):
         _ = hc.GBM
+
+
+TABLE = pl.DataFrame({"id": ["a", "b"], "x": [1.0, 2.0]})
+
+
+@pytest.mark.parametrize("wrong", [np.ones(2), ["a"], pd.DataFrame({"x": [1]}), pl.Series([1.0]), {"a"}, 3])
+def test_what_is_no_name_is_refused_in_one_sentence(wrong):
+    data = hc.HetData({"t": TABLE}, {"g": pl.DataFrame({"source": ["a"], "target": ["b"]})}, (["a", "b"], [1.0, 2.0]))
+    for call in (
+        lambda: hc.HetData({"t": TABLE}, id_column=wrong),
+        lambda: hc.HetData({"t": TABLE}, task=wrong),
+        lambda: hc.HetData({"t": TABLE}, kinds=wrong),
+        lambda: hc.HetData({"t": TABLE}, kinds={"t": wrong}),
+        lambda: hc.HetData({"t": TABLE}, kinds={"t": {"x": wrong}}),
+        lambda: hc.HetData({"t": TABLE}, spelling=wrong),
+        lambda: data.rows(wrong),
+        lambda: data.with_noise(wrong),
+        lambda: data.with_graph_noise("g", 0.5, how=wrong),
+        lambda: data.select(wrong),
+        lambda: data.with_edges("g", add=wrong),
+        lambda: data.with_target(data.y, wrong),
+        lambda: data.graphs["g"].neighbors(wrong),
+    ):
+        with pytest.raises((DataError, ParameterError)) as refused:
+            call()
+        assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize("wrong", [0, "", [], False])
+def test_kinds_that_are_none_are_not_taken_for_no_kinds(wrong):
+    with pytest.raises(DataError, match="names no source"):
+        hc.HetData({"t": TABLE}, kinds=wrong)
+
+
+@pytest.mark.parametrize("wrong", [None, 3, "ab", pd.DataFrame({"x": [1, 2]}), {"a": 1}])
+def test_labels_that_are_no_list_are_refused(wrong):
+    for target in ((["a", "b"], wrong), (wrong, [1.0, 2.0])):
+        with pytest.raises(DataError, match="Target: "):
+            hc.HetData({"t": TABLE}, target=target)
+
+
+def test_rows_of_several_lengths_are_no_ids():
+    data = hc.HetData({"t": TABLE}, target=(["a", "b"], [1.0, 2.0]))
+    for call in (data.drop_instances, data.hide_labels, lambda ids: data.hide_source("t", ids)):
+        with pytest.raises(DataError):
+            call([["a"], ["a", "b"]])

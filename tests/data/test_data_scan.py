@@ -302,3 +302,9 @@ def test_paths_without_a_table_are_refused(folder, tmp_path):
     pl.DataFrame({"id": [], "x": []}, schema={"id": pl.String, "x": pl.Float64}).write_parquet(tmp_path / "s.parquet")
     _refused({"s": tmp_path / "s.parquet"}, ["There is no row"])
     _refused({}, ["There is no source"])
+
+
+def test_an_empty_text_is_no_folder_to_stay_in(tmp_path):
+    pl.DataFrame({"id": ["a"], "x": [1.0]}).write_parquet(tmp_path / "t.parquet")
+    with pytest.raises(DataError, match="within='' names no folder"):
+        hc.HetData.scan({"t": tmp_path / "t.parquet"}, within="")

@@ -265,3 +265,9 @@ def test_a_column_that_is_not_there_is_refused_by_name():
         table.read("x")
     with pytest.raises(DataError, match="The source is an array, without columns of a name"):
         Source(["a", "b"], np.ones((2, 3))).column("array")
+
+
+@pytest.mark.parametrize("rows", [-1, True, [-1], [2], [True, False], [0.5], "a", None, [[0], [0, 1]]])
+def test_what_is_no_row_number_takes_nothing(rows):
+    with pytest.raises(DataError, match=r"must be row numbers in \[0, 1\]"):
+        Source(["a", "b"], pl.DataFrame({"x": [1.0, 2.0]})).take(rows)

@@ -5,9 +5,11 @@ from types import SimpleNamespace
 
 import networkx as nx
 import numpy as np
+import polars as pl
 import pytest
 from sklearn import metrics as peer
 
+import hetcore as hc
 from hetcore import metrics
 from hetcore.errors import DataError, ParameterError
 
@@ -210,3 +212,20 @@ def test_the_log_loss_takes_a_column_of_labels_and_refuses_bare_numbers():
     assert metrics.log_loss([["a"], ["b"]], shares, ["a", "b"]) == expected
     with pytest.raises(DataError):
         metrics.log_loss(["a", "b"], 0.5, ["a", "b"])
+
+
+def test_arrays_that_are_no_numbers_or_of_several_lengths_are_refused():
+    uneven, complex_ones = [[1.0], [1.0, 2.0]], np.full(2, 1j)
+    graph = hc.Graph(pl.DataFrame({"source": ["a"], "target": ["b"]}))
+    for call in (
+        lambda: metrics.rmse(uneven, [1.0, 2.0]),
+        lambda: metrics.rmse([1.0, 2.0], complex_ones),
+        lambda: metrics.log_loss(["a", "b"], [["x", "y"]] * 2, ["a", "b"]),
+        lambda: metrics.log_loss(["a", "b"], uneven, ["a", "b"]),
+        lambda: metrics.morans_i([], graph),
+        lambda: metrics.known_targets(3.0),
+        lambda: metrics.links_among(None, np.ones(2, bool)),
+        lambda: metrics.links_among(graph, [0, 1]),
+    ):
+        with pytest.raises(DataError):
+            call()

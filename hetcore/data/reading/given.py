@@ -18,7 +18,7 @@ from hetcore.data.report import Finding
 from hetcore.data.source import Source
 from hetcore.data.spelling import respelled
 from hetcore.data.target import check_task, read_target
-from hetcore.data.text import listed, quoted
+from hetcore.data.text import listed, quoted, shown
 from hetcore.errors import DataError
 
 __all__ = ["Labels", "own_findings", "read_graphs", "read_labels", "read_sources", "read_target_table"]
@@ -58,7 +58,7 @@ def read_sources(
     if not sources:
         raise DataError("There is no source: give sources={name: table} with at least one table.")
     if not isinstance(kinds, Mapping):
-        raise DataError(f"kinds={kinds!r:.80} names no source: give {{source: {{column: kind}}}}.")
+        raise DataError(f"kinds={shown(kinds)} names no source: give {{source: {{column: kind}}}}.")
     for name in kinds:
         if name not in sources:
             raise DataError(f"kinds names the source {quoted(name)}: name one of {listed(sources)}.")
@@ -77,7 +77,7 @@ def read_sources(
 
 def _read_source(given: Any, id_column: str, kinds: Mapping[str, str] | None) -> Source:
     if isinstance(given, Source):
-        return given.with_kinds(kinds) if kinds else given
+        return given if kinds is None else given.with_kinds(kinds)
     return Source.from_frame(given, id_column, kinds)
 
 

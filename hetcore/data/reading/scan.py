@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 from numpy.typing import NDArray
 
+from hetcore.data.columns import several
 from hetcore.data.reading.factorize import IdPartitions, RepeatedIdError
 from hetcore.data.reading.parquet_files import is_path
 from hetcore.data.reading.scanned_source import ScannedSource
@@ -31,8 +32,9 @@ def folders(within: Any) -> tuple[Path, ...]:
     """
     if within is None:
         return ()
-    given = [within] if is_path(within) else list(within) if isinstance(within, Iterable) else []
-    if not given or not all(map(is_path, given)):
+    given = list(within) if several(within) else [within]
+    # an empty text would be the folder that one is in
+    if not given or not all(is_path(each) and os.fspath(each) for each in given):
         raise DataError(f"within={quoted(within)} names no folder: name one or several, or None to read anywhere.")
     for folder in given:
         if not Path(folder).is_dir():

@@ -44,7 +44,7 @@ class ScannedSource(Source):
     array = None
 
     def __init__(self, table: ParquetTable, id_column: str, ways: tuple[str, ...] = ()) -> None:
-        if id_column not in table.schema:
+        if not (isinstance(id_column, str) and id_column in table.schema):
             known = listed(table.schema)
             raise DataError(f"There is no id column {quoted(id_column)}: set id_column to one of the columns {known}.")
         if PATTERN.fullmatch(id_column):
