@@ -107,10 +107,7 @@ def make_domains(
     p = np.size(relatedness)
     related = numbers_each("relatedness", relatedness, p, -1, 1)
     names = _names(names, related)
-    sizes = [int(n) if n.is_integer() else n for n in numbers_each("n_source", n_source, p, 2, np.inf)]
-    for n in sizes:
-        check_counts(n_source=(n, 2))
-    sizes.append(n_target)
+    sizes = [*_sizes(n_source, p), n_target]
     shifts, noises = numbers_each("shift", shift, p, 0, np.inf), numbers_each("label_noise", label_noise, p, 0, 1)
     check_counts(n_target=(n_target, 2), n_features=(n_features, 1), n_classes=(n_classes, 2))
     check_shares(labelled=labelled)
@@ -133,6 +130,13 @@ def make_domains(
     kinds = {name: dict.fromkeys(table.columns[1:], "real") for name, table in tables.items()}
     truth = DomainTruth(*(dict(zip(names, each)) for each in (related, shifts, noises)), rules, agreement)
     return assemble(Frames(tables, {}, pl.concat(targets), kinds)), truth
+
+
+def _sizes(n_source: int | Sequence[int], p: int) -> list[int]:
+    sizes = [int(n) if n.is_integer() else n for n in numbers_each("n_source", n_source, p, 2, np.inf)]
+    for n in sizes:
+        check_counts(n_source=(n, 2))
+    return sizes
 
 
 def _centred(rules: np.ndarray) -> np.ndarray:
