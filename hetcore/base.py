@@ -28,7 +28,7 @@ from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import ThreadpoolController
 
 from hetcore.category_labels import CategoryLabels
-from hetcore.checks import as_numbers, check_aligned, check_arrays, check_weights, warn_of_other_classes
+from hetcore.checks import as_numbers, check_aligned, check_arrays, check_labels, check_weights, warn_of_other_classes
 from hetcore.data import HetData
 from hetcore.data.columns import check_index
 from hetcore.data.fingerprint import outline
@@ -87,6 +87,7 @@ class _Scored:
             raise DataError("There is no y to compare predictions with: give score(X, y).")
         for name, each in (("y", y), ("sample_weight", sample_weight)):
             check_aligned(X, **{name: each})
+        check_labels(y)
         y = y if isinstance(self, ClassifierMixin) else as_numbers(y)
         return super().score(X, y, sample_weight)
 

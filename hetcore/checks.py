@@ -26,10 +26,10 @@ from hetcore.errors import (
 )
 
 __all__ = [
-    "TAKES_ARRAYS", "as_numbers", "check_aligned", "check_arrays", "check_coverage", "check_folds", "check_names",
-    "check_one_each", "check_random_state", "check_weights", "eval_pair", "even_array", "finite", "flag",
-    "remember_names", "rows_to_score_by", "typed_labels", "validated", "warn_of_other_classes", "warn_of_precision",
-    "whole",
+    "TAKES_ARRAYS", "as_numbers", "check_aligned", "check_arrays", "check_coverage", "check_folds", "check_labels",
+    "check_names", "check_one_each", "check_random_state", "check_weights", "eval_pair", "even_array", "finite",
+    "flag", "remember_names", "rows_to_score_by", "typed_labels", "validated", "warn_of_other_classes",
+    "warn_of_precision", "whole",
 ]  # fmt: skip
 
 STEPS = 1_000  # of float32 that a column's values span, below which bins would merge them
@@ -142,7 +142,7 @@ def validated(estimator: Any, X: ArrayLike, *y: ArrayLike, **checks: Any) -> Any
     from sklearn.utils.validation import validate_data  # half a second that the studio's first page saves
 
     for each in y:
-        _check_labels(each)
+        check_labels(each)
     _check_moments(X)
     try:
         found = validate_data(estimator, unmasked(X), *(unmasked(each) for each in y), **checks)
@@ -168,7 +168,7 @@ def as_numbers(y: ArrayLike) -> NDArray[np.float64]:
         raise DataError(NO_NUMBERS) from None
 
 
-def _check_labels(y: ArrayLike) -> None:
+def check_labels(y: ArrayLike) -> None:
     """Raise DataError for labels of which scikit-learn says nothing, or nothing that helps."""
     try:
         labels = np.asarray(unmasked(y))

@@ -100,6 +100,13 @@ def test_weights_that_are_none_are_refused_in_one_sentence(weights, words):
             call()
 
 
+@pytest.mark.parametrize("y", [np.array([1, "a"] * 20, object), [None] * 40])
+def test_classes_are_scored_by_classes_of_one_kind(y):
+    model = hc.HGBMClassifier(n_iterations=1).fit(X[:, None], X > 0)
+    with pytest.raises(hc.DataError, match=r"y mixes text with other values|All 40 labels of y are missing"):
+        model.score(X[:, None], y)
+
+
 def test_numbers_are_scored_by_numbers_alone():
     model = hc.HeteroscedasticLinearRegression().fit(X[:, None], X)
     with pytest.raises(hc.DataError, match="y has labels that are no numbers"):
