@@ -9,7 +9,8 @@ was left out; where a fit keeps the best of its rounds, by that one, and the las
 Of two learners with validation rows, which weigh the parts and are learned from at the end, and of MGB as printed,
 whose sweeps may not settle, a fit of fewer rounds errs otherwise than those rounds: of these take the last N.
 Folds are dealt over the labelled instances only, and the rest take part in every fit as they will in the last one. A
-fold is hidden, not removed: its instances are unlabelled ones like those to be predicted.
+fold is hidden, not removed: its instances are unlabelled ones like those to be predicted. Labels of one group, such as
+a patient's, may be kept in one fold, and be dealt several times.
 
 References: Hastie, Tibshirani, Friedman (2009), The Elements of Statistical Learning, section 7.10, also for the
 one-standard-error rule.
@@ -21,18 +22,19 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import product
+from itertools import count, islice, product
 from typing import Any
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from hetcore.data import HetData
-from hetcore.data.columns import check_flags
+from hetcore.data.columns import as_column, check_flags, check_index, several, whole
 from hetcore.data.hetdata import check_het_data
-from hetcore.data.splits import stratified
-from hetcore.data.text import listed, shown
+from hetcore.data.identity import is_missing
+from hetcore.data.splits import dealt_in_order, stratified_groups
+from hetcore.data.text import counted, listed, shown
 from hetcore.errors import DataError, ParameterError, UnscoredLabelsWarning
 from hetcore.metrics import error_rate, rmse
 from hetcore.numerics import standard_error
@@ -55,12 +57,14 @@ class CrossValidation:
         Not fitted; the settings change its parameters.
     settings : list of dict
         The parameters tried.
-    scores : (n_settings, n_folds, N) float64
+    scores : (n_settings, n_repeats x n_folds, N) float64
         The metric on the fold left out after each round: error rate in [0, 1] or RMSE in the labels' unit, low is good.
     metric_name : str
         "error" or "RMSE".
     one_standard_error : bool
         Whether the choice is the smallest model within one standard error of the best, or the best.
+    n_repeats : int
+        Deals of the labels; the folds of each follow one another in `scores`.
     """
 
     estimator: Any
@@ -69,6 +73,7 @@ class CrossValidation:
     scores: NDArray[np.float64] = field(repr=False)
     metric_name: str
     one_standard_error: bool = False
+    n_repeats: int = field(default=1, repr=False)
 
     @cached_property
     def mean(self) -> NDArray[np.float64]:
@@ -77,9 +82,14 @@ class CrossValidation:
 
     @cached_property
     def standard_error(self) -> NDArray[np.float64]:
-        """Standard deviation over the folds, over the root of their number, (n_settings, N)."""
+        """Standard deviation over the folds of a deal, over the root of their number, (n_settings, N).
+
+        The mean of those of several deals: dealt again, the same labels say no more of others.
+        """
+        n_settings, n_fits, n_rounds = self.scores.shape
+        deals = self.scores.reshape(n_settings, self.n_repeats, n_fits // self.n_repeats, n_rounds)
         with np.errstate(invalid="ignore"):  # a fit that diverged has infinite scores
-            error = standard_error(self.scores, axis=1)
+            error = standard_error(deals, axis=2).mean(axis=1)
         # one fold, or a diverged one: nothing is known of the error, so nothing is within it
         return np.nan_to_num(error, nan=np.inf, posinf=np.inf)
 
@@ -146,6 +156,8 @@ def cross_validate(
     random_state: int | None = 0,
     progress: Progress | None = None,
     n_jobs: int = 1,
+    groups: ArrayLike | None = None,
+    n_repeats: int = 1,
 ) -> CrossValidation:
     """Try parameters, and every number of rounds up to N, on labels left out.
 
@@ -171,6 +183,11 @@ def cross_validate(
         every fold are left out; at least one is finished.
     n_jobs : int, default=1
         Processes of joblib, -1 for one a core. Inside `joblib.parallel_config("dask")` a Dask cluster's workers fit.
+    groups : (n,) array-like, optional
+        The group of each instance, such as a patient's of several records: all labels of a group are in one fold. Folds
+        that a fit deals itself, for its own choices, are of instances all the same.
+    n_repeats : int, default=1
+        Deals of the labels, each `n_folds` fits a setting; the first is that of `stratified_folds`.
 
     Returns
     -------
@@ -182,15 +199,15 @@ def cross_validate(
     ParameterError
         If a parameter is unknown or outside its domain; every setting is checked before the first fit.
     DataError
-        If there are too few labels, or classes with labels, for the folds, or the data are no HetData.
+        If there are too few labels, groups, or classes with labels, for the folds, the groups are not one an instance,
+        or the data are no HetData.
     """
     _check_given(estimator, data)
     settings = list(_settings(estimator, data, grid))
     if not settings:
         raise ParameterError(f"grid={shown(grid)} is empty: give {{name: [value, ...]}}, or leave it out.")
     models = [_model(estimator, setting, n_iterations) for setting in settings]
-    # True is a whole number in Python
-    if isinstance(n_jobs, bool) or not isinstance(n_jobs, int | np.integer) or n_jobs == 0:
+    if not whole(n_jobs) or n_jobs == 0:
         raise ParameterError(f"n_jobs={shown(n_jobs)} must be a whole number, not 0: -1 is one process a core.")
     check_flags(one_standard_error=one_standard_error)
     if not (progress is None or callable(progress)):
@@ -199,17 +216,29 @@ def cross_validate(
     # labels are given their kind once, rather than in every fit
     data = data if data.target_kind == task else data.with_target(data.y, task)
     _check_labels(data, task)
-    fold = stratified_folds(data, n_folds, random_state)
-    done = _Count(len(settings) * n_folds, progress)
-    curves = _serial(models, data, fold, done) if n_jobs == 1 else _parallel(models, data, fold, done, n_jobs)
+    left_out = _left_out(data, n_folds, random_state, groups, n_repeats)
+    done = _Count(len(settings) * len(left_out), progress)
+    curves = _serial(models, data, left_out, done) if n_jobs == 1 else _parallel(models, data, left_out, done, n_jobs)
     # in the order of the grid, whichever process was first; stopped early, those that are whole
     kept = sorted(curves)
-    scores = np.stack([curves[i] for i in kept])
+    tried, scores = [settings[i] for i in kept], np.stack([curves[i] for i in kept])
     metric_name = "RMSE" if task == "regression" else "error"
-    return CrossValidation(estimator, [settings[i] for i in kept], scores, metric_name, one_standard_error)
+    return CrossValidation(estimator, tried, scores, metric_name, one_standard_error, n_repeats=n_repeats)
 
 
-def stratified_folds(data: HetData, n_folds: int, random_state: int | None = 0) -> NDArray[np.int64]:
+def _left_out(
+    data: HetData, n_folds: int, random_state: int | None, groups: ArrayLike | None, n_repeats: int
+) -> list[NDArray[np.bool_]]:
+    """Return the instances (n,) that each fit of a setting leaves out, deal by deal."""
+    if not (whole(n_repeats) and n_repeats >= 1):
+        raise ParameterError(f"n_repeats={shown(n_repeats)} must be a whole number of at least 1: give the deals.")
+    deals = islice(_deals(data, n_folds, random_state, groups), n_repeats)
+    return [fold == k for fold in deals for k in range(n_folds)]
+
+
+def stratified_folds(
+    data: HetData, n_folds: int, random_state: int | None = 0, groups: ArrayLike | None = None
+) -> NDArray[np.int64]:
     """Deal the labelled instances into folds that have nearly the same classes, or spread of numbers.
 
     Parameters
@@ -218,6 +247,10 @@ def stratified_folds(data: HetData, n_folds: int, random_state: int | None = 0) 
     n_folds : int
         At least 2, at most the number of labelled instances.
     random_state : int or None, default=0
+        Numbers that are all different are dealt in their order, whatever the seed.
+    groups : (n,) array-like, optional
+        The group of each instance: all labels of a group are in one fold, and folds have as many groups as one another,
+        if not labels.
 
     Returns
     -------
@@ -229,9 +262,16 @@ def stratified_folds(data: HetData, n_folds: int, random_state: int | None = 0) 
     ParameterError
         If there are less than two folds, or `random_state` is no seed.
     DataError
-        If there are fewer labels than folds, a fold would be all that has labels of a class or two, or the data are no
-        HetData.
+        If there are fewer labels, or groups, than folds, a fold would be all that has labels of a class or two, the
+        groups are not one an instance, or the data are no HetData.
     """
+    return next(_deals(data, n_folds, random_state, groups))
+
+
+def _deals(
+    data: HetData, n_folds: int, random_state: int | None, groups: ArrayLike | None
+) -> Iterator[NDArray[np.int64]]:
+    """Yield the folds of one deal after the other; see `stratified_folds`, which is the first."""
     from hetcore.checks import check_folds, check_random_state
 
     check_het_data(data, "stratified_folds")
@@ -243,11 +283,36 @@ def stratified_folds(data: HetData, n_folds: int, random_state: int | None = 0) 
     y = data.y[labelled]
     # as text, for classes may be of several types, which have no order
     y = y.astype(str) if data.target_kind == "classification" else y.astype(float)
-    fold = np.full(data.n, -1)
-    fold[labelled] = stratified(y, n_folds, np.random.default_rng(random_state))
-    if data.target_kind == "classification":
-        _check_classes(y, fold[labelled], n_folds)
-    return fold
+    own = None if groups is None else _groups(groups, data, labelled, n_folds)
+    rng = np.random.default_rng(random_state)
+    for deal in count():
+        if own is not None:
+            dealt = stratified_groups(y, own, n_folds, rng)
+        else:
+            # from the second on in turns that are drawn, for numbers in their order would be dealt the same again
+            dealt = dealt_in_order(y, rng.random(len(y)).argsort(kind="stable"), n_folds, rng if deal else None)
+        if data.target_kind == "classification":
+            _check_classes(y, dealt, n_folds)
+        fold = np.full(data.n, -1)
+        fold[labelled] = dealt
+        yield fold
+
+
+def _groups(given: ArrayLike, data: HetData, labelled: NDArray[np.int64], n_folds: int) -> NDArray[np.str_]:
+    """Return the groups of the labelled instances (m,), as text; refuse those that are not one an instance."""
+    from hetcore.checks import even_array
+
+    check_index(given, data.id_series, what="groups", name="groups")
+    groups = as_column(given)
+    if not several(groups) or even_array(groups, "groups").shape != (data.n,):
+        raise DataError(f"groups={shown(given)} is no list of {data.n:,} values: give one for each instance.")
+    groups = list(groups)
+    if lacking := [data.ids[place] for place in labelled if is_missing(groups[place])]:
+        raise DataError(f"groups has no value for labelled instances, {listed(lacking, 3)}: give one for each.")
+    found = np.array([str(groups[place]) for place in labelled])
+    if (known := len(set(found.tolist()))) < n_folds:
+        raise DataError(f"The labels are in {counted(known, 'group')}, for {n_folds} folds: give fewer folds.")
+    return found
 
 
 def _check_classes(y: NDArray, fold: NDArray, n_folds: int) -> None:
@@ -328,11 +393,11 @@ class _Count:
             self.stopped = True
 
 
-def _curve(model: Any, data: HetData, fold: NDArray[np.int64], k: int) -> NDArray[np.float64]:
-    """Return the metric on fold k after each round of a fit to the others, (N,)."""
+def _curve(model: Any, data: HetData, left_out: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """Return the metric on instances (n,) that are left out after each round of a fit to the others, (N,)."""
     nothing = np.nan if data.y.dtype.kind == "f" else None
     seen, hidden = data.y.copy(), data.y.copy()
-    seen[fold == k], hidden[fold != k] = nothing, nothing
+    seen[left_out], hidden[~left_out] = nothing, nothing
     found: list[float] = []
     curve: list[float] = []
     first = 0
@@ -350,7 +415,7 @@ def _curve(model: Any, data: HetData, fold: NDArray[np.int64], k: int) -> NDArra
         model.fit(data, seen, eval_y=hidden, callbacks=[note])
     if hasattr(model, "n_stages_") or hasattr(model, "kept_round_"):
         # these end in another model than that of any round: swept anew, or of all labels, with its parts weighed
-        curve[-1] = _error(model, data, fold == k)
+        curve[-1] = _error(model, data, left_out)
     curve = curve[first:] or curve
     # a fit that ended by itself is, with more rounds, the same
     curve += curve[-1:] * (model.n_iterations - len(curve))
@@ -372,12 +437,12 @@ def _error(model: Any, data: HetData, rows: NDArray[np.bool_]) -> float:
     return error_rate(y[known], predicted[known])
 
 
-def _serial(models: list[Any], data: HetData, fold: NDArray, count: _Count) -> dict[int, NDArray]:
+def _serial(models: list[Any], data: HetData, left_out: list[NDArray], count: _Count) -> dict[int, NDArray]:
     curves: dict[int, NDArray] = {}
     for i, model in enumerate(models):
         own = []
-        for k in range(fold.max() + 1):
-            own.append(_curve(model, data, fold, k))
+        for rows in left_out:
+            own.append(_curve(model, data, rows))
             count.add()
             # at least one setting is finished, or there would be nothing to return
             if count.stopped and curves:
@@ -388,16 +453,18 @@ def _serial(models: list[Any], data: HetData, fold: NDArray, count: _Count) -> d
     return curves
 
 
-def _all_curves(i: int, model: Any, data: HetData, fold: NDArray) -> tuple[int, NDArray]:
-    return i, np.stack([_curve(model, data, fold, k) for k in range(fold.max() + 1)])
+def _all_curves(i: int, model: Any, data: HetData, left_out: list[NDArray]) -> tuple[int, NDArray]:
+    return i, np.stack([_curve(model, data, rows) for rows in left_out])
 
 
-def _parallel(models: list[Any], data: HetData, fold: NDArray, count: _Count, n_jobs: int) -> dict[int, NDArray]:
+def _parallel(
+    models: list[Any], data: HetData, left_out: list[NDArray], count: _Count, n_jobs: int
+) -> dict[int, NDArray]:
     """Fit each setting in one process, all its folds, so that what depends on the data alone is made once."""
     from joblib import Parallel, delayed
 
     # a generator: settings that come after a stop are never handed out
-    tasks = (delayed(_all_curves)(i, model, data, fold) for i, model in enumerate(models) if not count.stopped)
+    tasks = (delayed(_all_curves)(i, model, data, left_out) for i, model in enumerate(models) if not count.stopped)
     curves: dict[int, NDArray] = {}
     for i, own in Parallel(n_jobs, return_as="generator_unordered", pre_dispatch="n_jobs")(tasks):
         curves[i] = own

@@ -12,7 +12,10 @@ from hetcore.data.noise import check_seed
 from hetcore.data.text import listed, quoted, shown
 from hetcore.errors import DataError, ParameterError
 
-__all__ = ["dealt_in_order", "label_split", "non_overlapping", "one_against_rest", "stratified", "target_split"]
+__all__ = [
+    "dealt_in_order", "label_split", "non_overlapping", "one_against_rest", "stratified", "stratified_groups",
+    "target_split",
+]  # fmt: skip
 
 STRATA = 10
 
@@ -60,9 +63,13 @@ def label_split(data: HetData, fraction: float, seed: int = 0, stratify: bool = 
 def _strata(data: HetData, labelled: NDArray[np.int64]) -> NDArray[np.int64]:
     if data.target_kind == "classification":
         return np.unique(data.y[labelled].astype(str), return_inverse=True)[1]
-    strata = np.empty(len(labelled), dtype=np.int64)
-    # ten strata of the sorted numbers, equal ones in the order of the rows
-    strata[np.argsort(data.y[labelled], kind="stable")] = np.arange(len(labelled)) * STRATA // len(labelled)
+    return _tenths(data.y[labelled])
+
+
+def _tenths(numbers: NDArray) -> NDArray[np.int64]:
+    """Return the tenth of the sorted numbers (m,) in which each is, equal ones in the order of the rows."""
+    strata = np.empty(len(numbers), dtype=np.int64)
+    strata[np.argsort(numbers, kind="stable")] = np.arange(len(numbers)) * STRATA // len(numbers)
     return strata
 
 
@@ -247,6 +254,36 @@ def stratified(key: NDArray, n_folds: int, rng: np.random.Generator) -> NDArray[
         In 0..n_folds-1; sizes differ by at most 1.
     """
     return dealt_in_order(key, np.argsort(rng.random(len(key)), kind="stable"), n_folds)
+
+
+def stratified_groups(key: NDArray, groups: NDArray, n_folds: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    """Return a fold number for each row, rows of one group in one fold.
+
+    Groups are dealt by their commonest class, or by the tenth in which their mean is, the large ones of each first.
+
+    Parameters
+    ----------
+    key : (m,) array
+        Classes or numbers.
+    groups : (m,) array
+        The group of each row, of values that can be sorted.
+    n_folds : int
+    rng : numpy Generator
+
+    Returns
+    -------
+    (m,) int64
+        In 0..n_folds-1; numbers of groups differ by at most 1.
+    """
+    _, group, sizes = np.unique(groups, return_inverse=True, return_counts=True)
+    if key.dtype.kind == "f":
+        own = _tenths(np.bincount(group, weights=key) / sizes)
+    else:
+        classes, codes = np.unique(key, return_inverse=True)
+        counts = np.bincount(group * len(classes) + codes, minlength=len(sizes) * len(classes))
+        own = counts.reshape(len(sizes), -1).argmax(axis=1)
+    order = rng.permutation(len(sizes))
+    return dealt_in_order(own, order[np.argsort(-sizes[order], kind="stable")], n_folds, rng)[group]
 
 
 def dealt_in_order(

@@ -5,7 +5,7 @@
 
 Each fit is of one process; Dask deals the tasks out, and repeats those of a worker that is lost. What all tasks need is
 sent once a worker. Results are those of a loop here, with one thread of linear algebra. Tuning needs nothing of ours:
-joblib has Dask for a backend, scikit-learn's searches and `hetcore.cross_validate` run on it (docs/scale.md).
+joblib has Dask for a backend, scikit-learn's searches and `hetcore.tuning.cross_validate` run on it (docs/scale.md).
 """
 
 from __future__ import annotations

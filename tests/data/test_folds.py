@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from hetcore.data.splits import dealt_in_order, stratified
+from hetcore.data.splits import dealt_in_order, stratified, stratified_groups
 
 
 @pytest.mark.parametrize("n_folds", [2, 5])
@@ -33,3 +33,25 @@ def test_folds_take_turns_in_an_order_of_each_time():
     assert_array_equal(fixed, order % 4)
     assert_array_equal(np.sort(drawn.reshape(10, 4)), np.tile(np.arange(4), (10, 1)))
     assert (drawn != fixed).any()
+
+
+@pytest.mark.parametrize("numbers", [False, True])
+def test_a_group_is_in_one_fold_and_folds_have_as_many_groups(numbers):
+    rng = np.random.default_rng(0)
+    groups = rng.integers(0, 40, 300)
+    key = rng.normal(size=300) + groups if numbers else np.where(groups % 4 == 0, "a", "b")
+    fold = stratified_groups(key, groups, 4, rng)
+    folds = [set(fold[groups == group]) for group in range(40)]
+    assert all(len(each) == 1 for each in folds)
+    of_groups = np.array([each.pop() for each in folds])
+    assert np.ptp(np.bincount(of_groups, minlength=4)) <= 1
+    # each class of groups, or each tenth of their means, is spread as groups are
+    own = np.arange(40) // 4 if numbers else np.arange(40) % 4 == 0
+    for kind in np.unique(own):
+        assert np.ptp(np.bincount(of_groups[own == kind], minlength=4)) <= 2
+
+
+def test_large_groups_are_spread_before_small_ones():
+    groups = np.repeat(np.arange(8), [50, 50, 50, 50, 1, 1, 1, 1])
+    fold = stratified_groups(np.full(204, "a"), groups, 4, np.random.default_rng(0))
+    assert np.bincount(fold).tolist() == [51] * 4

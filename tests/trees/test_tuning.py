@@ -6,6 +6,7 @@ import subprocess
 import sys
 
 import numpy as np
+import pandas as pd
 import polars as pl
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -13,6 +14,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 import hetcore as hc
 from hetcore.errors import DataError, ParameterError
 from hetcore.metrics import error_rate, rmse
+from hetcore.numerics import standard_error
 from hetcore.tuning import CrossValidation, cross_validate, stratified_folds
 from tests.consensus.test_consensus import TASKS, planted
 
@@ -345,3 +347,61 @@ def test_the_module_is_light_until_it_is_used():
     code = f"import sys, hetcore.tuning; print([name for name in {heavy} if name in sys.modules])"
     printed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert printed.strip() == "[]"
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_a_group_is_left_out_whole(task):
+    data, _ = planted(task, n=60, labelled=0.8)
+    groups = np.arange(data.n) % 7
+    for given in (groups, pl.Series(groups), pd.Series(groups), groups.tolist(), [f"g{k}" for k in groups]):
+        fold = stratified_folds(data, 3, 0, given)
+        assert all(len(set(fold[(groups == k) & data.labelled])) == 1 for k in range(7))
+        assert_array_equal(fold == -1, ~data.labelled)
+    seen = []
+
+    class Spy(TASKS[task]):
+        def fit(self, data, y=None, **rest):
+            seen.append(rest["eval_y"])
+            return super().fit(data, y, **rest)
+
+    cross_validate(Spy(n_iterations=1), data, {"lambda0": [0.0]}, n_folds=3, groups=groups)
+    fold = stratified_folds(data, 3, 0, groups)
+    for k, scored in enumerate(seen):
+        assert_array_equal([value is not None and value == value for value in scored], fold == k)
+
+
+def test_deals_follow_one_another_and_their_error_is_that_of_one():
+    data, model = planted("regression", n=60)[0], hc.GBCRegressor(n_iterations=2, as_printed=True)
+    cv = cross_validate(model, data, {}, n_folds=3, n_repeats=2, random_state=4)
+    alone = cross_validate(model, data, {}, n_folds=3, random_state=4)
+    assert cv.scores.shape == (1, 6, 2) and (cv.scores[:, :3] != cv.scores[:, 3:]).any()
+    assert_array_equal(cv.scores[:, :3], alone.scores)
+    assert_array_equal(cv.scores, cross_validate(model, data, {}, n_folds=3, n_repeats=2, random_state=4).scores)
+    errors = [standard_error(cv.scores[:, deal], axis=1) for deal in (slice(3), slice(3, 6))]
+    assert_allclose(cv.standard_error, np.mean(errors, axis=0))
+    assert_allclose(cv.mean, cv.scores.mean(axis=1))
+
+
+@pytest.mark.parametrize(
+    ("groups", "words"),
+    [
+        (lambda n: [1, 2], "is no list of 60 values"),
+        (lambda n: "a", "is no list of 60 values"),
+        (lambda n: 3, "is no list of 60 values"),
+        (lambda n: np.ones((n, 2)), "is no list of 60 values"),
+        (lambda n: [[1], [1, 2]], "entries of different lengths"),
+        (lambda n: [None] * n, "groups has no value for labelled instances"),
+        (lambda n: np.full(n, np.nan), "groups has no value for labelled instances"),
+        (lambda n: np.zeros(n), "The labels are in 1 group, for 3 folds: give fewer folds"),
+    ],
+)
+def test_groups_that_are_none_are_refused(groups, words):
+    data, _ = planted("regression", n=60)
+    with pytest.raises(DataError, match=words):
+        cross_validate(hc.GBCRegressor(), data, {}, n_folds=3, groups=groups(data.n))
+
+
+@pytest.mark.parametrize("n_repeats", [0, -1, 1.5, True, None, "a"])
+def test_deals_that_are_no_number_are_refused(n_repeats):
+    with pytest.raises(ParameterError, match="n_repeats=.* must be a whole number of at least 1"):
+        cross_validate(hc.GBCRegressor(), planted("regression", n=60)[0], {}, n_repeats=n_repeats)
