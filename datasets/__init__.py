@@ -41,6 +41,7 @@ from datasets.planted.two_modalities import TWO_MODALITIES, Halves, make_two_mod
 from datasets.regression_tables import REGRESSIONS
 from datasets.terrorist import TERRORIST_ATTACKS
 from hetcore.data import HetData
+from hetcore.data.text import shown
 from hetcore.errors import ParameterError
 
 __all__ = [
@@ -107,8 +108,8 @@ def info(name: str) -> Dataset:
     ParameterError
         If there is no such data set.
     """
-    if name not in DATASETS:
-        raise ParameterError(f"name={name!r} is no data set: give one of {', '.join(DATASETS)}.")
+    if not (isinstance(name, str) and name in DATASETS):
+        raise ParameterError(f"name={shown(name)} is no data set: give one of {', '.join(DATASETS)}.")
     return DATASETS[name]
 
 

@@ -210,7 +210,7 @@ def cross_validate(
     if not whole(n_jobs) or n_jobs == 0:
         raise ParameterError(f"n_jobs={shown(n_jobs)} must be a whole number, not 0: -1 is one process a core.")
     check_flags(one_standard_error=one_standard_error)
-    if not (progress is None or callable(progress)):
+    if not (progress is None or callable(progress)) or isinstance(progress, type):
         raise ParameterError(f"progress={shown(progress)} is no function: give one of (fits done, fits in all).")
     task = models[0]._task
     # labels are given their kind once, rather than in every fit
@@ -352,9 +352,9 @@ def _settings(estimator: Any, data: HetData, grid: Grid | Sequence[Grid] | None)
         # without a graph lambda1 has nothing to act on, and each of its values would be the same fit
         used = ("lambda0", "lambda1") if data.graphs else ("lambda0",)
         grid = {name: DEFAULT_GRID[name] for name in used if name in known}
-    for each in [grid] if isinstance(grid, Mapping) else grid:
+    for each in grid if several(grid) else [grid]:
         if not isinstance(each, Mapping):
-            raise ParameterError(f"The grid holds {each!r}, no mapping: give {{name: [value, ...]}} or several.")
+            raise ParameterError(f"The grid holds {shown(each)}, no mapping: give {{name: [value, ...]}} or several.")
         for name, values in each.items():
             _check_values(name, values, known)
         yield from (dict(zip(each, combined)) for combined in product(*each.values()))

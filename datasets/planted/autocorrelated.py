@@ -22,6 +22,7 @@ from datasets.planted import _planting as planting
 from datasets.planted._checks import check_counts, check_seed, check_shares, check_words
 from hetcore.data import HetData
 from hetcore.data.columns import finite
+from hetcore.data.text import shown
 from hetcore.errors import ParameterError
 
 __all__ = ["AUTOCORRELATED", "Autocorrelation", "make_autocorrelated_graph"]
@@ -103,7 +104,7 @@ def make_autocorrelated_graph(
     check_shares(residual_correlation=rho_u, feature_strength=f)
     rho_s = _feature_correlation(label_correlation, rho_u, f)
     if not (finite(degree) and degree > 0):
-        raise ParameterError(f"{degree=} must be a finite number above 0: give the links of an instance.")
+        raise ParameterError(f"degree={shown(degree)} must be a finite number above 0: give the links of an instance.")
     check_seed(seed)
     rng = np.random.default_rng(seed)
     s, u = rng.standard_normal((2, n))
@@ -123,7 +124,7 @@ def _feature_correlation(label: float | None, rho_u: float, f: float) -> float:
         return 0.0
     if not (finite(label) and least - 1e-12 <= label <= least + f + 1e-12):
         raise ParameterError(
-            f"label_correlation={label!r} can't be: with this residual correlation and feature strength it is in "
+            f"label_correlation={shown(label)} can't be: with this residual correlation and feature strength it is in "
             f"[{least:.3g}, {least + f:.3g}]; leave it out for {least:.3g}."
         )
     return float(np.clip((label - least) / f, 0.0, 1.0)) if f > 0 else 0.0

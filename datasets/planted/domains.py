@@ -21,6 +21,8 @@ import polars as pl
 from datasets._dataset import Dataset, Frames, assemble
 from datasets.planted._checks import check_counts, check_seed, check_shares, numbers_each
 from hetcore.data import HetData
+from hetcore.data.columns import several
+from hetcore.data.text import shown
 from hetcore.errors import ParameterError
 
 __all__ = ["PLANTED_DOMAINS", "DomainTruth", "make_domains"]
@@ -104,7 +106,7 @@ def make_domains(
     ParameterError
         If an argument is outside its domain.
     """
-    p = np.size(relatedness)
+    p = len(relatedness) if several(relatedness) and hasattr(relatedness, "__len__") else 1
     related = numbers_each("relatedness", relatedness, p, -1, 1)
     names = _names(names, related)
     sizes = [*_sizes(n_source, p), n_target]
@@ -161,9 +163,9 @@ def _names(names: Sequence[str] | None, relatedness: Sequence[float]) -> list[st
     p = len(relatedness)
     if names is None:
         names = NAMES if tuple(relatedness) == RELATEDNESS else [f"source_{j + 1}" for j in range(p)]
-    names = names if isinstance(names, str) or not hasattr(names, "__iter__") else list(names)
+    names = list(names) if several(names) else names
     if not isinstance(names, list) or len(names) != p or len({str(n) for n in names} - {"target"}) < p:
-        raise ParameterError(f"names={names!r} must be {p} distinct names, none of them 'target': give a list.")
+        raise ParameterError(f"names={shown(names)} must be {p} distinct names, none of them 'target': give a list.")
     return names
 
 

@@ -45,7 +45,7 @@ __all__ = [
 
 def _maker(method: type, seeded: bool = True, **params: Any) -> Callable[[str, int], Any]:
     def make(task: str, seed: int = 0) -> Any:
-        if task not in ("classification", "regression"):
+        if not (isinstance(task, str) and task in ("classification", "regression")):
             raise ParameterError(f"task={shown(task)} is none: give 'classification' or 'regression'.")
         return method(**params, random_state=seed) if seeded else method(**params)
 

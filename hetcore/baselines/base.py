@@ -73,6 +73,7 @@ class Baseline(Scored):
 
     def _scores_of(self, data: HetData) -> NDArray[np.float64]:
         check_is_fitted(self, "_learner")
+        check_het_data(data, "A prediction")
         return self._learner.scores(self._join(data))
 
 

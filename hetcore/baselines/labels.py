@@ -117,6 +117,7 @@ class TransductivePeer(Scored):
 
     def _scores_of(self, data: HetData) -> NDArray[np.float64]:
         check_is_fitted(self, "scores_")
+        check_het_data(data, "A prediction")
         place = positions(data.id_series, self._ids)
         if (place < 0).any():
             first = data.ids[np.argmax(place < 0)]

@@ -20,6 +20,8 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from hetcore.data import HetData
+from hetcore.data.columns import several
+from hetcore.data.text import shown
 from hetcore.distributed.carried_warnings import Warned, carried
 from hetcore.distributed.worker_actor import versions
 from hetcore.distributed.worker_pool import SCHEDULER_SECONDS, check_versions, explained
@@ -101,7 +103,7 @@ def replicates(model: Any, seeds: Iterable[int], given: Sequence[Any], client: A
     Raises
     ------
     ParameterError
-        If `given` is no tuple, or the client can't be used.
+        If the model has no seed, `seeds` is no list, `given` no tuple, or the client can't be used.
     ClusterError
         As of `check_workers`, or a task can't be done.
     """
@@ -110,6 +112,10 @@ def replicates(model: Any, seeds: Iterable[int], given: Sequence[Any], client: A
     if not isinstance(given, tuple | list):
         kind = type(given).__name__
         raise ParameterError(f"given must be a tuple, not {kind}: give (data,) or (X, y), what fit takes by position.")
+    if not several(seeds):
+        raise ParameterError(f"seeds={shown(seeds)} is no list: give the values of random_state, such as range(10).")
+    if isinstance(model, type) or "random_state" not in getattr(model, "get_params", dict)():
+        raise ParameterError(f"model={shown(model)} is no estimator with a random_state: give one that has a seed.")
     models = [clone(model).set_params(random_state=seed) for seed in seeds]
     return _all(client, _fitted, models, (tuple(given), options))
 
@@ -148,9 +154,9 @@ def predict(model: Any, X: Any, client: Any, method: str = "predict", **options:
     """
     models = list(model) if isinstance(model, list | tuple) else [model]
     for each in models:
-        if not callable(getattr(each, method, None)):
-            raise ParameterError(f"{type(each).__name__} has no method {method!r}: give one that predicts.")
-    if not (isinstance(X, HetData) or hasattr(X, "__len__")):
+        if not (isinstance(method, str) and callable(getattr(each, method, None))):
+            raise ParameterError(f"{type(each).__name__} has no method {shown(method)}: give one that predicts.")
+    if not (isinstance(X, HetData) or hasattr(X, "__len__") and several(X)):
         raise DataError(f"X is of type {type(X).__name__}: give a HetData, an array or a table.")
     n, threads = 0 if isinstance(X, HetData) else len(X), check_workers(client)
     ends = np.linspace(0, n, 1 + max(1, min(threads, n))).astype(int).tolist()

@@ -13,6 +13,9 @@ from typing import Any
 import numpy as np
 
 from hetcore.data import HetData
+from hetcore.data.hetdata import check_het_data
+from hetcore.data.text import listed, quoted
+from hetcore.errors import DataError
 
 __all__ = [
     "alt_text", "autocorrelation", "bars", "beside", "bound", "contributions", "coverage", "decades", "degrees",
@@ -319,6 +322,7 @@ def autocorrelation(x: Sequence[float], series: Mapping[str, Sequence[float]], o
 
 def coverage(data: HetData, most: int = 400) -> Figure:
     """Draw which source has which instance: a row per source, a column per instance, a sample where there are many."""
+    check_het_data(data, "coverage")
     mask = data.mask
     # By all sources at once, the first one first, so that instances with the same sources lie together.
     order = np.lexsort(mask[::-1])[::-1]
@@ -343,6 +347,7 @@ def coverage(data: HetData, most: int = 400) -> Figure:
 
 def overlap(data: HetData, most: int = 12) -> Figure:
     """Draw how many instances each combination of sources has, the largest first."""
+    check_het_data(data, "overlap")
     codes, counts = np.unique(data.mask.T, axis=0, return_counts=True)
     # Stable, so that equal counts keep their order from run to run.
     best = np.argsort(-counts, kind="stable")[:most]
@@ -364,6 +369,7 @@ def _combination(names: np.ndarray, has: np.ndarray) -> str:
 
 def labels(data: HetData) -> Figure:
     """Draw the labels: a bar per class, or a histogram."""
+    check_het_data(data, "labels")
     known = data.y[data.labelled]
     if data.target_kind == "classification":
         names, counts = np.unique(known.astype(str), return_counts=True)
@@ -389,6 +395,9 @@ def label_title(data: HetData, nameless: str = "label") -> str:
 
 def degrees(data: HetData, name: str) -> Figure:
     """Draw how many instances have how many neighbours in a graph."""
+    check_het_data(data, "degrees")
+    if not (isinstance(name, str) and name in data.graphs):
+        raise DataError(f"There is no graph {quoted(name)} among {listed(data.graphs)}: name one of them.")
     values, counts = np.unique(data.graphs[name].degree, return_counts=True)
     colour = style(data.graph_names.index(name))["colour"]
     trace = {"type": "scatter", "mode": "markers", "x": values, "y": counts, "marker": {"color": colour, "size": 6}}
@@ -401,6 +410,7 @@ def degrees(data: HetData, name: str) -> Figure:
 
 def missing(data: HetData) -> Figure:
     """Draw the share of missing values of each source, among the instances that it has."""
+    check_het_data(data, "missing")
     shares = {name: 100 * source.missing_share for name, source in data.sources.items()}
     figure = bars(shares, "missing values, per cent", data.source_names)
     figure["layout"]["xaxis"] |= {"range": [0, max(1.0, *(1.05 * share for share in shares.values()))]}

@@ -10,7 +10,7 @@ from sklearn.svm import SVR
 
 import datasets
 from hetcore import HetData, metrics
-from hetcore.baselines import PEERS
+from hetcore.baselines import PEERS, JoinedSVM, SimpleGraphConvolution
 from hetcore.baselines.encoded import Encoded
 from hetcore.baselines.labels import Labels
 from hetcore.baselines.neighbors import N_FOLDS, neighbor_columns, two_hops
@@ -221,3 +221,10 @@ def test_a_peer_of_no_task_is_refused_and_the_seed_may_be_left_out():
     with pytest.raises(ParameterError, match="task='zz' is none: give 'classification' or 'regression'."):
         PEERS["HGB"]("zz")
     assert PEERS["HGB"]("regression").random_state == 0
+
+
+@pytest.mark.parametrize("peer", [JoinedSVM(), SimpleGraphConvolution()])
+def test_a_peer_predicts_from_a_hetdata_alone(peer):
+    peer.fit(chain())
+    with pytest.raises(DataError, match="A prediction takes a HetData, not list: build one from tables"):
+        peer.predict([1.0])

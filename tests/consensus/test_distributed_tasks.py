@@ -81,6 +81,24 @@ def test_factors_are_predicted_by_blocks_of_pairs(near):
     assert_array_equal(distributed.predict(fitted, X, near), fitted.predict(X))
 
 
+@pytest.mark.parametrize(
+    ("model", "seeds", "words"),
+    [
+        (hc.GBCRegressor(), 3, "seeds=3 is no list"),
+        (None, [0], "model=None is no estimator with a random_state"),
+        (hc.GBCRegressor, [0], "is no estimator with a random_state"),
+    ],
+)
+def test_replicates_of_nothing_are_refused(model, seeds, words):
+    with pytest.raises(ParameterError, match=words):
+        distributed.replicates(model, seeds, (1,), None)
+
+
+def test_a_method_that_is_no_text_predicts_nothing():
+    with pytest.raises(ParameterError, match="GBCRegressor has no method 3: give one that predicts"):
+        distributed.predict(hc.GBCRegressor(), [[1.0]], None, method=3)
+
+
 def test_replicates_differ_in_their_seed_alone(near):
     data, _ = planted("regression", n=40)
     plain = hc.MGBRegressor(n_iterations=2, random_state=5)

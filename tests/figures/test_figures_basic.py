@@ -11,6 +11,7 @@ import polars as pl
 import pytest
 
 from hetcore.data import HetData
+from hetcore.errors import DataError
 from hetcore.events import RoundEnd
 from hetcore.figures import basic
 from hetcore.figures import noise as figures_noise
@@ -186,3 +187,9 @@ def test_what_is_nothing_but_rounding_adds_nothing():
     bars = basic.contributions({"table": 0.575, "graph": -1.14e-19}, ["table", "graph"], "score")["data"][0]
     assert dict(zip(bars["y"], bars["x"])) == {"table": 0.575, "graph": 0.0}
     assert basic.without_rounding([0.0, 0.0]) == [0.0, 0.0] and basic.without_rounding([]) == []
+
+
+@pytest.mark.parametrize("figure", [basic.coverage, basic.overlap, basic.labels, basic.missing])
+def test_what_is_no_data_is_not_drawn(figure):
+    with pytest.raises(DataError, match=f"{figure.__name__} takes a HetData, not int"):
+        figure(3)

@@ -405,3 +405,9 @@ def test_groups_that_are_none_are_refused(groups, words):
 def test_deals_that_are_no_number_are_refused(n_repeats):
     with pytest.raises(ParameterError, match="n_repeats=.* must be a whole number of at least 1"):
         cross_validate(hc.GBCRegressor(), planted("regression", n=60)[0], {}, n_repeats=n_repeats)
+
+
+@pytest.mark.parametrize("grid", [3, "lambda0", [3], True])
+def test_what_is_no_grid_is_refused_in_one_sentence(grid):
+    with pytest.raises(ParameterError, match="The grid holds .*, no mapping: give"):
+        cross_validate(hc.GBCRegressor(), planted("regression", n=20)[0], grid)
