@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import subprocess
 import sys
 from dataclasses import replace
@@ -197,6 +198,7 @@ def test_a_sensor_is_in_the_order_of_time():
     assert one["at"].to_list() == [2.0, 9.0, 10.0] and one["id"].to_list() == ["d", "b", "a"]
     assert noise_rows.time_order(["b", "a"]) == {"a": 0.0, "b": 1.0}
     assert noise_rows.time_order(["w10", "w2", "2024 w1"]) == {"2024 w1": 0.0, "w2": 1.0, "w10": 2.0}
+    assert noise_rows.time_order(["1970-01-03", "1970-01-02"]) == {"1970-01-02": 86400e3, "1970-01-03": 172800e3}
     assert noise_rows.guessed_time(["s", "t"], rows) == "t" and noise_rows.guessed_time(["s", "hour"], rows) == "hour"
     assert noise_rows.guessed_time(["t", "s", "Week"], rows) == "Week"
 
@@ -515,6 +517,35 @@ def test_a_difference_that_may_be_chance_is_called_so(chance, end):
 def test_the_better_of_two_models_is_bold(good, plain, bold):
     text = widgets._verdict(noise.MODES["Table"], good, plain, "error", "held-out", chance=False)
     assert text.count("**") == (2 if bold else 0) and bold in text
+
+
+def test_weights_that_are_all_the_same_saved_nothing():
+    text = widgets._verdict(noise.MODES["Matrix"], 0.316, 0.321, "RMSE", "held-out", chance=True, alike=True)
+    assert text.endswith("; HMF trusts all rows alike here.") and "saves" not in text
+
+
+def _logged(names):
+    """Return records of two codes and a day, and how their table was read."""
+    days = [dt.date(2026, 1, 1) + dt.timedelta(k % 28) for k in range(400)]
+    codes = {name: [f"{name}{k % size}" for k in range(400)] for name, size in zip(names, (9, 13))}
+    table = pl.DataFrame({"id": [f"r{k}" for k in range(400)]} | codes | {"day": days})
+    return hc.HetData({"t": table}, target=pl.DataFrame({"id": table["id"], "y": [k / 7 for k in range(400)]}))
+
+
+@pytest.mark.parametrize(("names", "mode"), [(("sensor", "quantity"), "Tensor"), (("user", "item"), "Matrix")])
+def test_a_day_is_a_code_of_readings_and_no_code_of_ratings(names, mode):
+    assert noise.suited(_logged(names)) == mode
+
+
+def test_days_are_codes_that_are_written_as_days():
+    """They were listed and drawn as 20454.0, days since 1970."""
+    data = _logged(("sensor", "quantity"))
+    predictions = pl.DataFrame({"id": data.ids.astype(str), "prediction": data.y, "label": data.y})
+    predictions = predictions.with_columns(std=pl.lit(0.1), held_out=pl.lit(None, pl.Float64))
+    rows = noise_rows.scored_codes(predictions, data, ["sensor", "day"])
+    assert rows["code:day"][:2].to_list() == ["2026-01-01", "2026-01-02"]
+    one = noise_rows.sensor(rows, "day", {"sensor": "sensor0"})
+    assert noise_rows.are_dates(one["code:day"]) and one["at"].min() == 1767225600e3
 
 
 def test_flips_that_an_example_came_with_count_beside_those_of_the_slider():

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,18 +12,21 @@ import polars as pl
 from numpy.typing import NDArray
 
 from hetcore.data import HetData, plain
+from hetcore.data.kinds import as_text
 from studio import scenarios
 from studio.messages import number
 from studio.views.common.paired import paired
 from studio.views.noise.settings import TIMES
 
 __all__ = [
-    "beyond", "bought", "by_code", "caught", "distrusted", "guessed_time", "hits", "with_residuals",
+    "are_dates", "beyond", "bought", "by_code", "caught", "distrusted", "guessed_time", "hits", "with_residuals",
     "rank_correlation", "reliability", "scored_codes", "sensor", "corrupted", "telling", "time_order", "trusts_alike",
 ]  # fmt: skip
 
 BINS = np.linspace(0.0, 1.0, 11)
 TELLING = 0.4
+EPOCH, DAY_SECONDS = dt.datetime(1970, 1, 1), 86_400
+DATE = re.compile(r"\d{4}-\d\d-\d\d( \d\d:\d\d:\d\d)?")
 ALIKE = 0.01
 """Share of the largest weight up to which the weights of all rows are said to be the same."""
 
@@ -264,9 +268,17 @@ def scored_codes(predictions: pl.DataFrame, data: HetData, columns: Sequence[str
     """Return the judged rows of a run with their codes, as "code:COLUMN"."""
     name = next(n for n, s in data.sources.items() if s.frame is not None and set(columns) <= set(s.columns))
     source = data.sources[name]
-    codes = source.frame.select([pl.col(c).cast(pl.String).alias(f"code:{c}") for c in columns])
+    codes = pl.DataFrame({f"code:{c}": _written(source.frame[c], c in source.moments) for c in columns})
     codes = codes.insert_column(0, pl.Series("id", source.ids.astype(str)))
     return with_residuals(predictions, numbers=True).join(codes, on="id", how="inner", maintain_order="left")
+
+
+def _written(codes: pl.Series, moments: bool) -> pl.Series:
+    """Return codes as a person writes them; a moment is held as days since 1970."""
+    if not moments:
+        return as_text(codes)
+    at = ((codes.cast(pl.Float64) * DAY_SECONDS).round().cast(pl.Int64) * 1000).cast(pl.Datetime("ms"))
+    return at.dt.to_string("%Y-%m-%d" if (at.dt.time() == dt.time()).all() else "%Y-%m-%d %H:%M:%S")
 
 
 def by_code(rows: pl.DataFrame, column: str) -> pl.DataFrame:
@@ -287,14 +299,22 @@ def by_code(rows: pl.DataFrame, column: str) -> pl.DataFrame:
 
 
 def time_order(codes: Sequence[str]) -> dict[str, float]:
-    """Return where each code stands in time: its number if all are numbers, else its place, digits as numbers."""
+    """Return where each code stands in time: its number if all are numbers, milliseconds since 1970 if all are dates,
+    else its place, digits as numbers."""
     # texts and digits in turn, so that like is compared with like
     known = sorted(set(codes), key=lambda code: [int(k) if k.isdecimal() else k for k in re.split(r"(\d+)", code)])
     try:
         # Numbers as numbers: in the alphabet 10 comes before 9.
         return {code: float(code) for code in known}
     except ValueError:
+        if are_dates(known):
+            return {code: (dt.datetime.fromisoformat(code) - EPOCH) / dt.timedelta(milliseconds=1) for code in known}
         return {code: float(place) for place, code in enumerate(known)}
+
+
+def are_dates(codes: Iterable[str]) -> bool:
+    """Return whether all codes are dates, or moments without a time zone, their year first."""
+    return all(DATE.fullmatch(code) for code in codes)
 
 
 def guessed_time(columns: Sequence[str], rows: pl.DataFrame) -> str:

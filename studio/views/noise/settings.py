@@ -194,9 +194,12 @@ def suited(data: HetData) -> str:
         about = MODES[mode]
         found = records(data, about.n_codes) if data.target_kind == "regression" else None
         if found and len(found[1]) == len(data.sources[found[0]].columns) == about.n_codes:
-            kinds = data.sources[found[0]].kinds
+            source = data.sources[found[0]]
+            # The date of a rating is no third code.
+            dates = () if _are_rated(source.columns, found[1]) else source.moments
             # Whole numbers may be ages as well as codes, so that they need the name of one.
-            if all(kinds[c] != "real" or c.lower() in USERS + ITEMS or looks_like_id(c) for c in found[1]):
+            if all(source.kinds[c] != "real" or c in dates or c.lower() in USERS + ITEMS or looks_like_id(c)
+                   for c in found[1]):  # fmt: skip
                 return mode
         if mode == "Matrix" and found and _are_rated(data.sources[found[0]].columns, found[1]):
             return mode

@@ -129,7 +129,8 @@ def verdict(mode: str, current: Any, live: Any, results: Mapping[str, Any]) -> N
         gap = against(results, about.plain).get(about.learned)
         chance = gap is not None and gap.less is None
         rows = SCORED[shown].replace(" ", "-")
-        text = _verdict(about, good[shown], plain[shown], good["metric"], rows, chance=chance)
+        alike = noise_rows.trusts_alike(results[about.learned].predictions)
+        text = _verdict(about, good[shown], plain[shown], good["metric"], rows, chance=chance, alike=alike)
         st.markdown(text + (_caught(mode, current, live, results[about.learned]) if mode == "Table" else ""))
     # What was merely trained again came to the same.
     if about.learned in live.before and live.before[about.learned][0] != live.settings[about.learned]:
@@ -141,7 +142,9 @@ def verdict(mode: str, current: Any, live: Any, results: Mapping[str, Any]) -> N
             st.success(escape(f"{about.learned}: {training.difference(old, new)}"))
 
 
-def _verdict(about: noise.Mode, good: float, plain: float, metric: str, rows: str, *, chance: bool) -> str:
+def _verdict(
+    about: noise.Mode, good: float, plain: float, metric: str, rows: str, *, chance: bool, alike: bool = False
+) -> str:
     values = {name: number(value, metric) for name, value in ((about.learned, good), (about.plain, plain))}
     shown = {name: f"{name} {escape(value)}" for name, value in values.items()}
     # Bold is the better one, where one is.
@@ -152,8 +155,11 @@ def _verdict(about: noise.Mode, good: float, plain: float, metric: str, rows: st
     gap = plain - good
     # Against nothing there is no share.
     size = f"{100 * abs(gap):.1f} points" if metric == "error" else f"{abs(gap) / max(plain, 1e-12):.1%}"
+    # What it did not learn saves nothing.
+    if alike:
+        came = f"{about.learned} trusts all rows alike here"
     # Equal as shown: digits that nobody sees are no change.
-    if values[about.learned] == values[about.plain]:
+    elif values[about.learned] == values[about.plain]:
         came = "learning which rows to trust changes nothing here"
     else:
         came = f"learning which rows to trust {'saves' if gap > 0 else 'costs'} {escape(size)} here"

@@ -22,6 +22,8 @@ from studio.views.noise.widgets_curve import measured
 __all__ = ["tabs"]
 
 MOST_CODES, FEW_CODES = 200, 8
+ROW = 35
+"""Pixels of a row of a table."""
 
 
 def tabs(
@@ -62,8 +64,9 @@ def _stray(rows: pl.DataFrame, columns: Sequence[str]) -> None:
             if not alike:
                 chart(_spread(spreads, column), f"stray_{column}", f"Mean deviation by {column}")
             shown = {name: st.column_config.NumberColumn(format="%.3f") for name in ("deviation", "held-out RMSE")}
+            height = min(300, ROW * (spreads.height + 1) + 3)
             show_table(
-                spreads.head(MOST_CODES), width="stretch", height=300, key=f"erratic_{column}",
+                spreads.head(MOST_CODES), width="stretch", height=height, key=f"erratic_{column}",
                 column_config=shown, alt=f"The most erratic {column}s",
             )  # fmt: skip
 
@@ -122,4 +125,7 @@ def _one_sensor(rows: pl.DataFrame, label: str, place: int, time: str) -> None:
                + (f", RMSE of the hidden ones {number(error**0.5, 'rmse')}" if error is not None else ""))  # fmt: skip
     dots = [(each["at"], each["truth"]) for each in (known, hidden)]
     figure = figures_noise.imputation(rows["at"], *dots, rows["prediction"], rows["std"], (time, "reading"), place)
+    if noise_rows.are_dates(rows[f"code:{time}"]):
+        # How numbers are written and set apart is not how dates are.
+        figure["layout"]["xaxis"] |= {"type": "date", "tickformat": None, "dtick": None}
     chart(figure, f"sensor_{label}", f"Readings over time with what {label} filled in")
