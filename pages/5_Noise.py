@@ -65,12 +65,12 @@ with bar:
 with main:
     if not live.runs:
         st.info(widgets_controls.INVITATIONS[mode])
-        widgets_controls.explain(mode)
+        widgets_controls.explain(mode, data)
         widgets_controls.examples(mode, current.example)
     else:
         live.watch(draw)
         if not live.busy:
             after(live.settings)
         with st.expander("What do the words mean?"):
-            widgets_controls.explain(mode)
+            widgets_controls.explain(mode, data)
         widgets_controls.examples(mode, current.example)

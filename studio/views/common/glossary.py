@@ -91,7 +91,7 @@ TERMS = {
         "two-learner paper, section 3.2", ("Two learners",),
     ),
     "sigma": Term(
-        "σ", "How far labels stray from the prediction, learned for each row: rows of large σ count less.",
+        "σ", "How far numbers stray from the prediction, learned for each row: rows of large σ count less.",
         r"\frac{1}{N} \sum_i \frac{(y_i - f(x_i))^2}{\sigma_i^2} + \ln \sigma_i^2", "heteroscedastic paper, (6)",
         ("Noise",),
     ),

@@ -32,9 +32,11 @@ INVITATIONS = {
     "learns which sensors stray.",
 }
 SYMBOLS = {
-    "Table": "**f** predicts the label, **σ** (of classes **ε**: the share of labels drawn blindly) how far labels "
-    "stray there; both are boosted trees. A row **weighs** less where labels stray. **Surprise** is |label − "
-    "prediction| / σ. The **90% band** is f ± as many σ as held 90% of left-out rows; as printed, ± 1.645 σ. "
+    "Classes": "**f** predicts the label, **ε** the share of labels that are drawn blindly there; both are boosted "
+    "trees. A row **weighs** less where its label is doubted.",
+    "Table": "**f** predicts the label, **σ** how far labels stray there; both are boosted trees. A row **weighs** "
+    "less where labels stray. **Surprise** is |label − prediction| / σ. The **90% band** is f ± as many σ as held 90% "
+    "of left-out rows; as printed, ± 1.645 σ. "
     "**Coverage** is the share of held-out labels in an interval.",
     "Matrix": "A rating is **μ + bᵢ + cⱼ + UᵢVⱼ** with noise of variance **σᵢⱼ² = PᵢQⱼ + Δ**, P and Q never negative. "
     "MF is the same with σ = 1. **Deviation** is the mean σ of a user's or an item's ratings.",
@@ -80,9 +82,9 @@ def _use(name: str) -> None:
     st.session_state["train_now"] = True
 
 
-def explain(mode: str) -> None:
+def explain(mode: str, data: HetData) -> None:
     """Say what the symbols are."""
-    st.markdown(SYMBOLS[mode])
+    st.markdown(SYMBOLS["Classes" if mode == "Table" and data.target_kind == "classification" else mode])
 
 
 def controls(mode: str, data: HetData, before: Sequence[Mapping[str, Any]]) -> dict[str, Setting]:
