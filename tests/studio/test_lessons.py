@@ -88,6 +88,24 @@ def test_the_method_that_errs_least_is_that_of_the_numbers_above_the_curves():
     assert passed(best, page, "b") and not passed(best, page, "a")
 
 
+def test_of_what_reads_the_same_each_is_right():
+    """Forests of 2.36% and 2.41% both read 2.4%, and whoever named the second was told that it was not so."""
+    setting, (*_, best) = Setting("HGBMClassifier", {}, []), LESSONS["trust"].steps
+    page = Facts(dict.fromkeys("ab", setting), {"a": [event(0.0236)], "b": [event(0.0241)]}, finished=True)
+    assert passed(best, page, "a") and passed(best, page, "b")
+    page.events["b"][0] = event(0.0251)
+    assert passed(best, page, "a") and not passed(best, page, "b")
+
+
+def test_what_leaves_least_along_the_graph_that_is_shown_is_right_whichever_it_is():
+    setting, (_, left, _) = Setting("MGBRegressor", {}, []), LESSONS["left"].steps
+    ends = {label: [event(0.1)] for label in ("GB", "RGB", "MGB")}
+    for label, moran in (("GB", (0.01, 0.5)), ("RGB", (0.02, 0.1)), ("MGB", (0.03, 0.6))):
+        ends[label][0].detail["moran"] = dict(zip(("near", "far"), moran))
+    page = Facts(dict.fromkeys(ends, setting), ends, finished=True)
+    assert passed(left, page, "GB") and passed(left, page, "RGB") and not passed(left, page, "MGB")
+
+
 def test_eta_by_hand_and_corrupted_labels_are_seen():
     _, none, much, question = LESSONS["transfer"].steps
     label = "Weighted MultiSource"

@@ -5,12 +5,13 @@ What counts as right is computed from the trainings on the page, so that a lesso
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from studio.jobs.job import Setting
+from studio.messages import number
 from studio.views.common.curves import kept, scored_rows
 
 __all__ = ["LESSONS", "Facts", "Lesson", "Step", "of_page", "passed"]
@@ -58,7 +59,7 @@ class Step(NamedTuple):
     done : callable
         Returns whether the page shows that it was done.
     options, answer : callable, optional
-        Of a question: what can be answered, and what is right on this page.
+        Of a question: what can be answered, and which of it is right on this page: of equals, each.
     hint : str
         Where to look after a wrong answer.
     """
@@ -66,7 +67,7 @@ class Step(NamedTuple):
     text: str
     done: Callable[[Facts], bool]
     options: Callable[[Facts], list[str]] | None = None
-    answer: Callable[[Facts], str] | None = None
+    answer: Callable[[Facts], Collection[str]] | None = None
     hint: str = ""
 
 
@@ -88,7 +89,7 @@ def passed(step: Step, facts: Facts, given: str | None = None) -> bool:
     """Return whether a step is done, or its question answered right."""
     if not step.done(facts):
         return False
-    return step.answer is None or given == step.answer(facts)
+    return step.answer is None or given in step.answer(facts)
 
 
 def _finished(facts: Facts) -> bool:
@@ -134,55 +135,58 @@ def _metric(event: Any) -> float:
     return float(event.detail["metric"][scored_rows(event.detail["metric"])])
 
 
-def _trend(of: Callable[[Any], float], label: str = "") -> Callable[[Facts], str]:
+def _trend(of: Callable[[Any], float], label: str = "") -> Callable[[Facts], Collection[str]]:
     """Return how a number of a training moved from the one before to this one; of the first unless named."""
     named = label
 
-    def answer(facts: Facts) -> str:
+    def answer(facts: Facts) -> Collection[str]:
         now, before = _last(facts.events), _before(facts)
         label = named or next(label for label in now if label in before)
         old, new = of(before[label]), of(now[label])
         if abs(new - old) <= SAME * abs(old):
-            return TREND[1]
-        return TREND[0] if new < old else TREND[2]
+            return [TREND[1]]
+        return [TREND[0] if new < old else TREND[2]]
 
     return answer
 
 
-def _lowest(of: Callable[[Any], float]) -> Callable[[Facts], str]:
-    def answer(facts: Facts) -> str:
-        values = {label: of(event) for label, event in _last(facts.events).items()}
-        return min(values, key=values.get)
+def _least_alike(facts: Facts) -> Collection[str]:
+    """Return the training that leaves least along each graph: the chart draws one of them, whichever was chosen."""
+    # As that chart has it: the correlation over links may put them in another order.
+    left = {label: event.detail.get("moran") or event.residual_autocorrelation
+            for label, event in _last(facts.events).items()}  # fmt: skip
+    graphs = {graph for each in left.values() for graph, value in each.items() if np.isfinite(value)}
+    return {min(left, key=lambda label: _size(left[label].get(graph))) for graph in graphs}
 
-    return answer
+
+def _size(value: float | None) -> float:
+    return abs(value) if value is not None and np.isfinite(value) else np.inf
 
 
-def _least_wrong(facts: Facts) -> str:
-    """Return the training whose kept model errs least: these numbers stand above the curves, not those of line ends."""
-    ends = {label: kept(each).detail["metric"] for label, each in facts.events.items() if each}
-    metrics = {label: metric | dict(facts.scores.get(label, {})) for label, metric in ends.items()}
+def _least_wrong(facts: Facts) -> Collection[str]:
+    """Return the trainings whose kept models err least: these numbers stand above the curves, not those of line ends.
+
+    What reads the same is the same to a reader.
+    """
+    ends = {label: kept(each).detail for label, each in facts.events.items() if each}
+    metrics = {label: end["metric"] | dict(facts.scores.get(label, {})) for label, end in ends.items()}
     rows = scored_rows(*metrics.values())
-    return min(metrics, key=lambda label: metrics[label][rows])
+    read = {label: number(metrics[label][rows], end["metric_name"]) for label, end in ends.items()}
+    least = min(metrics, key=lambda label: metrics[label][rows])
+    return [label for label in read if read[label] == read[least]]
 
 
-def _lost_most(facts: Facts) -> str:
+def _lost_most(facts: Facts) -> Collection[str]:
     """Return the source whose weight fell most from the training before to this one."""
     now, before = _last(facts.events), _before(facts)
     label = next(label for label in now if label in before)
     old, new = before[label].source_weights, now[label].source_weights
-    return min(new, key=lambda name: new[name] - old.get(name, 0.0))
+    return [min(new, key=lambda name: new[name] - old.get(name, 0.0))]
 
 
 def _weighted(facts: Facts) -> bool:
     """Whether this training and the one before have the method that has an η."""
     return _changed(facts) and "Weighted MultiSource" in facts.events and "Weighted MultiSource" in facts.before
-
-
-def _alike(event: Any) -> float:
-    # As the chart that the hint names has it: the correlation over links may put them in another order.
-    left = event.detail.get("moran") or event.residual_autocorrelation
-    values = [abs(value) for value in left.values() if np.isfinite(value)]
-    return float(np.mean(values)) if values else np.inf
 
 
 def _trends(facts: Facts) -> list[str]:
@@ -240,7 +244,7 @@ LESSONS = {
         "Collective inference, and what is left", "Collective",
         (
             TRAIN,
-            Step("Whose residuals are least alike along the links at the end?", _finished, _labels, _lowest(_alike),
+            Step("Whose residuals are least alike along the links at the end?", _finished, _labels, _least_alike,
                  "Look at what is left along the links: nearest to 0."),
             Step("Which has the lowest error on the held-out labels?", _finished, _labels, _least_wrong,
                  "The large numbers are of the kept models, those beside the lines of last rounds."),
