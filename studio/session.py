@@ -73,6 +73,8 @@ CONTROLS = "control values"
 """In the session: values of controls by key, which outlive a switch of pages."""
 SHARES = "shares of labels"
 """In the session: keys of the controls that say how many of the labels train, and how many are flipped."""
+TEACHING = ("lesson", "present")
+"""In the address: what a teacher's link says of a page, whatever data it is about."""
 NOTES = "sentences about the address"
 """In the session: the page, and what is to be said on it of its address until it or the data change, by what."""
 SESSION_BYTES = UPLOADS.session_bytes
@@ -223,7 +225,8 @@ def use_example(name: str) -> None:
     leave_own()
     _forget_notes()
     st.session_state["example"] = name
-    st.query_params.from_dict({} if name == DEFAULT else {"data": name})  # the rest was about other data
+    taught = {key: value for key, value in st.query_params.to_dict().items() if key in TEACHING}
+    st.query_params.from_dict(taught | ({} if name == DEFAULT else {"data": name}))  # the rest was about other data
 
 
 def use_upload(recipe: Mapping[str, Any], files: Mapping[str, bytes], data: HetData) -> None:

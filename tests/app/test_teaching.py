@@ -121,6 +121,14 @@ def test_attempts_at_a_challenge_that_keep_to_its_rules_are_there_in_a_new_sessi
     made.close()
 
 
+def test_a_lesson_outlives_the_example_that_its_page_asks_for():
+    """The link of a lesson on transfer opened where data do not fit, and the example that does came without it."""
+    page = _open("pages/4_Transfer.py", lesson="transfer", present="examples", l0="0.5")
+    page = page.button(key="use planted_domains").click().run()
+    assert not page.exception and page.query_params["lesson"] == "transfer" and "l0" not in page.query_params
+    assert any("step 1 of 4" in each.value for each in page.markdown) and "present" in page.query_params
+
+
 def test_challenges_stand_beside_the_lessons():
     page = _open("pages/2_Consensus.py", lesson="challenge one")
     assert not page.exception
