@@ -37,7 +37,7 @@ def choice(page: str) -> str:
     options = [NONE, *there]
     key = held("lesson", NONE, Limits(choices=options), label="Lessons")
     return st.selectbox(
-        "Lesson", options, key=key, width=230, label_visibility="collapsed", help="Steps to do on this page.",
+        "Lesson", options, key=key, width=340, label_visibility="collapsed", help="Steps to do on this page.",
         format_func=lambda each: there.get(each, "Lessons"),
     )  # fmt: skip
 
