@@ -228,14 +228,15 @@ def figure(scene: Mapping[str, Any], stage: Mapping[str, Any], name: str) -> dic
     }  # fmt: skip
     points = scene["points"][name]
     traces = [surface, *([_lines(points, scene["links"])] if name == ALL else [])]
-    for label, colour, symbol in zip(CLASSES, ("#004C77", "#8A5A00"), ("circle", "diamond")):
+    for label, colour, symbol in zip(CLASSES, ("#00263C", "#4F3300"), ("circle", "diamond")):
         for known in (True, False):
             those = (scene["truth"] == label) & (np.array([each is not None for each in scene["labels"]]) == known)
             marker = {"color": colour, "symbol": symbol if known else f"{symbol}-open", "size": 8 if known else 5}
             trace = {"type": "scatter", "mode": "markers", "x": points[those, 0], "y": points[those, 1]}
             trace |= {"marker": marker, "name": label if known else f"{label}, hidden", "hoverinfo": "name"}
             traces.append(trace)
-    return {"data": traces, "layout": _layout()}
+    # On white in the dark too, so that shades and points stand off each other as they do in the light.
+    return {"data": traces, "layout": _layout() | {"plot_bgcolor": "#FFFFFF"}}
 
 
 def neighbours(scene: Mapping[str, Any]) -> NDArray[np.float64]:
