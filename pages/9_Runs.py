@@ -36,7 +36,7 @@ def page() -> None:
         return no_runs()
     show_table(
         table.table(runs), key="runs_table", alt="All runs, newest first",
-        column_config={name: st.column_config.TextColumn(width=width) for name, width in table.WIDTHS.items()},
+        column_config={name: st.column_config.TextColumn(width=width) for name, width in table.widths(runs).items()},
     )  # fmt: skip
     chosen = choice(runs)
     if len(chosen) == 1:
@@ -221,6 +221,8 @@ def everything(run: Run, owner: str) -> None:
 
 def numbered(runs: Sequence[Run]) -> dict[str, str]:
     """Return a short name for each run id, told apart by numbers."""
+    if len(runs) == 1:
+        return {runs[0].id: table.short(runs[0], SHORT)}
     # Numbered, for several runs may have one name, and legends would merge them.
     return {run.id: f"{place}. {name}" for place, (run, name) in enumerate(zip(runs, table.apart(runs, SHORT)), 1)}
 
@@ -263,8 +265,9 @@ def curves_and_weights(runs: Sequence[Run]) -> None:
     weights = {kind: run_compare.weights_figure(learned(kind == "graphs"), order) for kind in ("sources", "graphs")}
     # Most methods weigh sources or graphs, few both.
     weights = {kind: figure for kind, figure in weights.items() if figure}
-    # Without weights the curves have the whole width.
-    left, right = st.columns(2) if weights else (st.container(), st.container())
+    # Beside one kind of weights the curves fill their half; of none or two they have the whole width.
+    whole = [] if len(weights) == 1 else [st.container()]
+    left, *right = [*whole, *(st.columns(2) if weights else ())]
     with left:
         st.markdown("##### Learning curves" if len(runs) > 1 else "##### Learning curve")
         # Error and RMSE on one axis would be compared, and cannot be.
@@ -281,13 +284,13 @@ def curves_and_weights(runs: Sequence[Run]) -> None:
         for name, run in by_name.items():
             if text := run_compare.kept_model(run, histories[name]):
                 st.caption(escape(f"{name}: {text}" if len(runs) > 1 else text))
-    with right:
-        if not weights:
-            st.markdown("##### Weights")
-            text = "No weights: these methods learn none, there is one source, or the target alone counts."
-            st.caption(table.why_none(runs, text))
-        titles = {"sources": "sources and target" if any(map(table.target, runs)) else "sources", "graphs": "graphs"}
-        for kind, figure in weights.items():
+    if not weights:
+        st.markdown("##### Weights")
+        text = "No weights: these methods learn none, there is one source, or the target alone counts."
+        st.caption(table.why_none(runs, text))
+    titles = {"sources": "sources and target" if any(map(table.target, runs)) else "sources", "graphs": "graphs"}
+    for place, (kind, figure) in zip(right, weights.items()):
+        with place:
             st.markdown(f"##### Weights of {titles[kind]}" + (", among themselves" if len(weights) > 1 else ""))
             chart(figure, f"run_weights_{kind}", f"weights of {kind}")
     # Both kinds of figures leave in one zip, so that their names have to differ.

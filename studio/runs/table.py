@@ -14,13 +14,16 @@ from studio.runs.run import Run
 
 __all__ = [
     "WIDTHS", "apart", "downloads", "example_of", "label", "metric", "result", "rounds", "short", "table", "target",
-    "unfinished", "weights", "why_none",
+    "unfinished", "weights", "why_none", "widths",
 ]  # fmt: skip
 
 LONGEST = 60
 """Characters of a name in the table; data and method have columns of their own."""
 WIDTHS = {"name": 160, "result": 90, "differs in": 260}
 """Pixels of the first columns, of 366 that a phone shows; the others are as wide as their words."""
+LETTER = 7
+"""Pixels of a letter of a table."""
+IN_TRAINING = " in training"
 
 
 def label(run: Run) -> str:
@@ -127,6 +130,12 @@ def table(runs: Iterable[Run]) -> pl.DataFrame:
     return made.drop("method") if made["method"].equals(made["name"]) else made
 
 
+def widths(runs: Iterable[Run]) -> dict[str, int]:
+    """Return the pixels of the first columns, with room for results of labels that were learned from."""
+    learned = any(result(run).endswith(IN_TRAINING) for run in runs)
+    return WIDTHS | {"result": WIDTHS["result"] + learned * LETTER * len(IN_TRAINING)}
+
+
 def _row(run: Run) -> tuple[Any, ...]:
     when = f"{run.created:%Y-%m-%d %H:%M}"
     return short(run, LONGEST), result(run), when, shown(run.dataset), shown(run.method), rounds(run), run.status
@@ -160,7 +169,7 @@ def result(run: Run) -> str:
     name, value = metric(run)
     if value is None:
         return "–"
-    learned = " in training" if _scored(_scores(run)) == "train" else ""
+    learned = IN_TRAINING if _scored(_scores(run)) == "train" else ""
     return f"{shown(name, 20)} {number(value, name)}{learned}"
 
 
