@@ -219,3 +219,24 @@ def test_own_files_do_not_take_over_how_few_labels_of_an_example_were_known():
     assert app.session_state[session.CONTROLS] == {"l0": 0.7}
     # Nor does the share of one's own stay for an example.
     assert app.button(key="example").click().run().slider(key="share").value == 40
+
+
+def _kept_panel():
+    import streamlit as st
+
+    from studio.views.data.widgets_kept import kept_panel
+
+    st.session_state.setdefault("owner", "nobody who keeps")
+    kept_panel()
+
+
+@pytest.mark.parametrize("kept", ["", "abc"])
+def test_files_that_a_full_disk_could_not_keep_are_not_called_kept(kept):
+    """The page said of them that a reload finds them again."""
+    app = AppTest.from_function(_kept_panel, default_timeout=PATIENCE)
+    app.session_state["uploaded"] = session.Current(None, "Your data", "", {}, kept=kept)
+    app.run()
+    assert not app.exception and ["a reload of the page loses them" in each.value for each in app.warning] == [True] * (
+        not kept
+    )
+    assert any("find them again" in each.value for each in app.caption) == bool(kept)

@@ -23,8 +23,14 @@ def kept_panel() -> None:
     """Say how much of the quota the person's kept files take, and offer to open them again or to forget them."""
     files, owner = kept_files.shared(), session.owner()
     count = files.count(owner)
+    own = st.session_state.get("uploaded")
+    if own is not None and not own.kept:
+        text = "The files in use could not be kept, as on a full disk: a reload of the page loses them."
+        st.warning(text, icon=":material/warning:")
     if not count:
-        st.caption("Files that you use are kept on this server, for you alone: a reload and your runs find them again.")
+        if own is None or own.kept:
+            text = "Files that you use are kept on this server, for you alone: a reload and your runs find them again."
+            st.caption(text)
         return
     with st.container(horizontal=True, vertical_alignment="center", key="kept"):
         size = f"{files.size(owner) / MIB:.1f} of {files.quota // MIB} MB"
