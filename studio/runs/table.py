@@ -7,6 +7,7 @@ from typing import Any
 
 import polars as pl
 
+from studio import recipes
 from studio.messages import number, shown
 from studio.runs import export
 from studio.runs.differences import OMITTED, as_run, named, operations_text, within
@@ -138,7 +139,14 @@ def widths(runs: Iterable[Run]) -> dict[str, int]:
 
 def _row(run: Run) -> tuple[Any, ...]:
     when = f"{run.created:%Y-%m-%d %H:%M}"
-    return short(run, LONGEST), result(run), when, shown(run.dataset), shown(run.method), rounds(run), run.status
+    return short(run, LONGEST), result(run), when, _data(run), shown(run.method), rounds(run), run.status
+
+
+def _data(run: Run) -> str:
+    """Return the name of a run's data, with the files of a person's own, all of which are called “Your data”."""
+    recipe = run.settings.get("data")
+    names = recipes.files(recipe) if isinstance(recipe, Mapping) else []
+    return shown(": ".join([run.dataset, *filter(None, [", ".join(names)])]), LONGEST)
 
 
 def _settings(run: Run) -> dict[str, str]:

@@ -82,3 +82,11 @@ def test_weights_beside_each_other_stand_over_names_that_leave_them_room():
     assert all(trace["customdata"] == [name, "2019"] for trace in figure["data"])
     many = compare.weights_figure({f"run {k}": {name: 1.0} for k in range(8)})
     assert many["layout"]["height"] == figure["layout"]["height"] + 6 * compare.ENTRY
+
+
+def test_runs_on_own_data_are_told_apart_by_their_files():
+    recipes = [{"sources": [{"file": f"{name}.csv", "id": "", "name": name}]} for name in ("wine", "sensors")]
+    runs = [Run("anna", "Noise", "HMF", "Your data", settings={"data": each}) for each in recipes]
+    assert table.table(runs)["data"].to_list() == ["Your data: wine.csv", "Your data: sensors.csv"]
+    example = Run("anna", "Noise", "HMF", "Planted ratings", settings={"data": {"example": "planted_ratings"}})
+    assert table.table([example])["data"].to_list() == ["Planted ratings"]
