@@ -242,6 +242,11 @@ class Declared:
     _positional: ClassVar[tuple[str, ...] | None] = None
     """Parameters that may be given by position, the rest by name only; None is all."""
 
+    @property
+    def _without_effect(self) -> tuple[str, ...]:
+        """Names of parameters that change nothing beside the values of the others."""
+        return ()
+
     def __init_subclass__(cls, first: Sequence[str] = (), **more: Any) -> None:
         """Make the constructor and the docstring.
 

@@ -239,6 +239,11 @@ class _GBC(Tempering, BoostedEstimator):
     )
     as_printed: bool = param(False, Flag(), "Run the paper's Algorithm 1 to the letter, on one thread; see its module.")
 
+    @property
+    def _without_effect(self) -> tuple[str, ...]:
+        # as printed a step is the line search's
+        return ("learning_rate",) if self.as_printed else ()
+
     def _start(self, problem: Problem, executor: Executor | None = None) -> ViewBoosting | RepeatedBoosting | Printed:
         rng, params = np.random.default_rng(self.random_state), self.get_params(deep=False)
         if not self.as_printed:

@@ -51,8 +51,9 @@ def parameters(estimator: Declared, given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _shown(estimator: Declared) -> list[Parameter]:
-    """Return the declarations with a slider whose value is a number, or "auto"."""
-    declared = [each for each in estimator._parameters.values() if each.slider is not None]
+    """Return the declarations with a slider whose value is a number, or "auto", and has an effect."""
+    idle = estimator._without_effect
+    declared = [each for each in estimator._parameters.values() if each.slider is not None and each.name not in idle]
     # A list or a function has no place on a slider.
     return [each for each in declared if isinstance(getattr(estimator, each.name), int | float | np.number | str)]
 

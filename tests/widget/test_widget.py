@@ -316,3 +316,11 @@ def test_the_page_loads_nothing_from_anywhere():
     assert "http" not in text.replace("http://www.w3.org/2000/svg", "") and "import " not in text
     assert "innerHTML" not in text and "eval(" not in text
     assert len(text) < 48_000  # every saved notebook carries it
+
+
+def test_what_has_no_effect_has_no_slider():
+    """As printed a step is the line search's, and the slider of its rate moved nothing."""
+    printed, default = (
+        {each["name"] for each in controls(hc.GBCClassifier(as_printed=flag))} for flag in (True, False)
+    )
+    assert default - printed == {"learning_rate"} and not printed - default
