@@ -4,6 +4,7 @@ what a comparison over seeds may tell."""
 from dataclasses import replace
 from types import SimpleNamespace
 
+import numpy as np
 import polars as pl
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -193,3 +194,9 @@ def test_how_to_learn_from_more_names_no_slider_that_a_page_may_not_have(monkeyp
     monkeypatch.setattr(widgets_downloads.st, "caption", captions.append)
     widgets_downloads.learned_from([{"op": "labels", "fraction": 0.8, "seed": 0}])
     assert "learned from 80% of the labels" in captions[0] and "Labels known" not in captions[0]
+
+
+def test_seeds_of_one_difference_do_not_lie_over_each_other():
+    pairs = [[0.5, 0.4]] * 4 + [[0.5, 0.2], [0.5, 0.6]]
+    heights = widgets_chance._heights(np.diff(np.array(pairs)).ravel())
+    assert len({*heights[:4].round(6)}) == 4 and abs(heights[:4]).max() < 0.5 and heights[4:].tolist() == [0.0, 0.0]

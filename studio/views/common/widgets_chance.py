@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import streamlit as st
+from numpy.typing import NDArray
 
 from hetcore.data import HetData
 from hetcore.figures import basic
@@ -23,6 +24,10 @@ INTERVAL = "In brackets: where the mean difference over many more seeds would li
 
 LEARNED = "Measured on labels that were learned from, for all of them were known: it tells nothing of other instances."
 """Where a setting leaves no labels to be scored by."""
+
+
+DOTS_ABREAST = 40
+"""Seeds that the chart of differences has room for beside each other."""
 
 
 def over_seeds(data: HetData, first: Setting, second: Setting, owner: str, key: str) -> None:
@@ -122,12 +127,23 @@ def _show(found: chance.Difference, outcome: dict[str, Any], key: str) -> None:
     chart(_figure(found, outcome), f"chance {key} figure", sentence)
 
 
+def _heights(values: NDArray) -> NDArray:
+    """Return how high each dot stands, so that dots of one value, or nearly, do not lie over each other."""
+    # About a dot's width of the axis, which begins at 0.
+    places = np.round(values / max(np.ptp(np.append(values, 0.0)) / DOTS_ABREAST, 1e-12))
+    heights = np.zeros(len(values))
+    for place in np.unique(places):
+        those = np.flatnonzero(places == place)
+        heights[those] = (np.arange(len(those)) - (len(those) - 1) / 2) * min(0.3, 1.2 / len(those))
+    return heights
+
+
 def _figure(found: chance.Difference, outcome: dict[str, Any]) -> dict[str, Any]:
     """Draw the difference of each seed, their mean and its interval."""
     scale = 100.0 if outcome["metric"] == "error" else 1.0
     each = scale * np.diff(np.asarray(outcome["pairs"], float), axis=1).ravel()
     colour = basic.COLOURS[0]
-    dots = {"type": "scatter", "mode": "markers", "name": "a seed", "x": each, "y": np.zeros(len(each)),
+    dots = {"type": "scatter", "mode": "markers", "name": "a seed", "x": each, "y": _heights(each),
             "marker": {"color": colour, "size": 9, "symbol": "circle-open", "line": {"width": 2}}}  # fmt: skip
     bar = {"type": "data", "symmetric": False, "array": [scale * (found.high - found.mean)],
            "arrayminus": [scale * (found.mean - found.low)]}  # fmt: skip
