@@ -28,6 +28,19 @@ def test_the_menu_closes_behind_who_goes_to_a_page_on_a_phone(studio_url, page):
         expect(menu).to_have_attribute("data-collapsed", "true")
 
 
+def test_the_keyboard_does_not_go_through_a_menu_that_is_closed(studio_url, page):
+    """Whoever zooms to 200% pressed Tab through sixteen links and buttons that nobody saw."""
+    page.set_viewport_size({"width": 720, "height": 500})
+    page.goto(f"{studio_url}/Runs")
+    idle(page)
+    for _ in range(8):
+        page.keyboard.press("Tab")
+        assert page.evaluate("document.activeElement.getBoundingClientRect().right") > 0
+    page.get_by_test_id("stExpandSidebarButton").click()
+    page.get_by_test_id("stSidebar").get_by_role("link", name="Data", exact=True).click()
+    expect(page.get_by_role("heading", level=1, name="Data")).to_be_visible()
+
+
 def test_the_menu_is_closed_on_a_phone_that_lies_on_its_side(studio_url, page):
     page.set_viewport_size({"width": 800, "height": 400})
     page.goto(f"{studio_url}/Data")

@@ -17,6 +17,7 @@ __all__ = ["cards", "styled"]
 
 EVERYWHERE = """
 [data-testid="stCaptionContainer"] { color: inherit !important; opacity: 0.82; }
+[data-testid="stSidebar"][data-collapsed="true"] * { visibility: hidden !important; }
 [data-testid="stPageLink-NavLink"]:focus-visible { outline: 2px solid currentColor; outline-offset: 2px; }
 [data-testid="stMultiSelect"] input { min-width: 24px; min-height: 24px; }
 [data-testid="stMultiSelectTagsContainer"] [data-tag] button,
