@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import polars as pl
 import streamlit as st
 
 from hetcore.errors import DataError, ParameterError
+from hetcore.figures.basic import Figure
 from studio import session
 from studio.jobs import manager
 from studio.runs import compare as run_compare
@@ -284,18 +286,23 @@ def curves_and_weights(runs: Sequence[Run]) -> None:
         for name, run in by_name.items():
             if text := run_compare.kept_model(run, histories[name]):
                 st.caption(escape(f"{name}: {text}" if len(runs) > 1 else text))
+    draw_weights(runs, weights, right)
+    # Both kinds of figures leave in one zip, so that their names have to differ.
+    named = {f"weights of {kind}": figure for kind, figure in weights.items()}
+    figure_files(drawn | named, "runs", "runs")
+
+
+def draw_weights(runs: Sequence[Run], weights: Mapping[str, Figure], places: Sequence[Any]) -> None:
+    """Draw the weights of each kind in a place of its own, or say why there are none."""
     if not weights:
         st.markdown("##### Weights")
         text = "No weights: these methods learn none, there is one source, or the target alone counts."
         st.caption(table.why_none(runs, text))
     titles = {"sources": "sources and target" if any(map(table.target, runs)) else "sources", "graphs": "graphs"}
-    for place, (kind, figure) in zip(right, weights.items()):
+    for place, (kind, figure) in zip(places, weights.items()):
         with place:
             st.markdown(f"##### Weights of {titles[kind]}" + (", among themselves" if len(weights) > 1 else ""))
             chart(figure, f"run_weights_{kind}", f"weights of {kind}")
-    # Both kinds of figures leave in one zip, so that their names have to differ.
-    named = {f"weights of {kind}": figure for kind, figure in weights.items()}
-    figure_files(drawn | named, "runs", "runs")
 
 
 def history(run: Run) -> pl.DataFrame | None:

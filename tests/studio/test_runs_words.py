@@ -84,7 +84,7 @@ def test_weights_beside_each_other_stand_over_names_that_leave_them_room():
     assert many["layout"]["height"] == figure["layout"]["height"] + 6 * compare.ENTRY
 
 
-def test_runs_on_own_data_are_told_apart_by_their_files():
+def test_runs_on_own_data_name_their_files():
     recipes = [{"sources": [{"file": f"{name}.csv", "id": "", "name": name}]} for name in ("wine", "sensors")]
     runs = [Run("anna", "Noise", "HMF", "Your data", settings={"data": each}) for each in recipes]
     assert table.table(runs)["data"].to_list() == ["Your data: wine.csv", "Your data: sensors.csv"]
