@@ -116,7 +116,7 @@ def test_attempts_at_a_challenge_that_keep_to_its_rules_are_there_in_a_new_sessi
         results = {"scores": {"metric": "error", "held_out": error}}
         made.add(run_of("Consensus", setting, {"example": example}, "x", owner, results=results))
     page = AppTest.from_function(app, default_timeout=PATIENCE).run()
-    assert not page.exception and page.dataframe[0].value["error"].tolist() == ["3.0%", "8.0%"]
+    assert not page.exception and page.dataframe[0].value["error"].tolist() == ["3.00%", "8.00%"]
     assert [each.value for each in page.success] == ["Reached at attempt 2."]
     made.close()
 

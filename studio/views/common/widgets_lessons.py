@@ -114,7 +114,8 @@ def _attempts(tried: dict[str, Attempt], challenge: Challenge) -> list[dict[str,
     """Return the attempts as rows, the newest first."""
     rows = []
     for number, each in enumerate(tried.values(), 1):
-        row = {"attempt": str(number), "error": f"{each.error:.1%}", "goal": _worth(challenge, each)}
+        # Two decimals: 3.57% is below 3.6%, and one of them would say that it is not.
+        row = {"attempt": str(number), "error": f"{each.error:.2%}", "goal": _worth(challenge, each)}
         rows.insert(0, row | {"settings": each.setting})
     return rows
 
