@@ -72,12 +72,16 @@ class OpenStore:
     @property
     def warning(self) -> str:
         """One or two sentences to show while something is wrong or was lost, else empty."""
-        # Counted only when something is wrong, for pages ask for the warning on every run of theirs.
-        waiting = self._memory.count() if self._fault else 0
-        kept = f" {counted(waiting, 'run')} would be lost if the studio ended now." if waiting else ""
         notices = " ".join(self._notices[:1])
         # The worst first, and one at a time: a page has room for one line.
-        return self._lasting or (self._fault + kept if self._fault else notices or self._left_out)
+        return self._lasting or self.waiting or self._fault or notices or self._left_out
+
+    @property
+    def waiting(self) -> str:
+        """One or two sentences to show while runs wait in memory, else empty."""
+        # Counted only when something is wrong, for pages ask for the warning on every run of theirs.
+        waiting = self._memory.count() if self._fault else 0
+        return f"{self._fault} {counted(waiting, 'run')} would be lost if the studio ended now." if waiting else ""
 
     @property
     def notices(self) -> list[str]:

@@ -10,6 +10,7 @@ from streamlit.testing.v1 import AppTest
 
 import datasets
 from studio.jobs import manager
+from studio.runs import store
 from studio.views.collective import widgets_graph
 from tests.jobs.running import PATIENCE
 
@@ -92,6 +93,13 @@ def test_three_models_train_and_a_verdict_is_given(page):
     fewer = kept.settings["MGB"].params | {"max_depth": 2}
     kept.before = {"MGB": (replace(kept.settings["MGB"], params=fewer), events)}
     assert "depth 2" in page.run().success[0].value
+
+
+def test_a_training_that_is_not_stored_says_so_where_it_ended(page, monkeypatch):
+    sentence = "The disk is full. 1 run would be lost if the studio ended now."
+    monkeypatch.setattr(type(store.shared()), "waiting", property(lambda _: sentence))
+    assert not page.run().warning
+    assert [each.value.replace("\\", "") for each in trained(page).warning] == [sentence]
 
 
 @pytest.mark.slow

@@ -248,6 +248,9 @@ class LiveTrainings:
             widgets_lessons.panel(lesson, facts)
         if error:
             st.error(escape(error))
+        # What others train waits too, but a page that trains is where it matters.
+        if ended and kept.own and (unkept := store.shared().waiting):
+            st.warning(escape(unkept), icon=":material/warning:")
         if changed:
             self._say_changed(kept, settings if able else {}, busy)
 
