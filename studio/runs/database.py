@@ -52,6 +52,8 @@ _BLOBS = sa.Table(
 # A page waits meanwhile; beyond half a second the run is kept in memory instead and moved later.
 PATIENCE = 0.5
 """Seconds to wait for another thread that writes, and then for another process that writes."""
+OPENING = 10
+"""Times `PATIENCE` that opening waits for those who write: what can't be opened is done without until the end."""
 TRAINING = "training"
 """Status of a run that has begun and not ended."""
 NOTICE = "notice "
@@ -106,6 +108,9 @@ class Database:
         try:
             self._check(url)
             self._make_tables()
+            if url.startswith("sqlite"):
+                with self._begin() as connection:
+                    connection.exec_driver_sql(f"PRAGMA busy_timeout = {round(1000 * PATIENCE)}")
         # A half-opened database holds a file lock, which would outlive the error.
         except BaseException:
             self.close()
@@ -299,7 +304,8 @@ def _engine(url: str) -> sa.Engine:
     if not url.startswith("sqlite"):
         return server_engine(url, PATIENCE)
     # One connection for as long as the studio runs: it still has the runs of a file that somebody deletes.
-    engine = sa.create_engine(url, poolclass=StaticPool, connect_args={"check_same_thread": False, "timeout": PATIENCE})
+    patient = {"check_same_thread": False, "timeout": OPENING * PATIENCE}
+    engine = sa.create_engine(url, poolclass=StaticPool, connect_args=patient)
     sa.event.listen(engine, "connect", _prepare_writer)
     sa.event.listen(engine, "begin", lambda connection: connection.exec_driver_sql("BEGIN IMMEDIATE"))
     return engine

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import shutil
 import sqlite3
 import subprocess
 import sys
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 
 import numpy as np
 import pytest
@@ -81,6 +82,23 @@ def test_a_thread_that_writes_makes_others_wait_no_longer_than_the_patience(anyw
         run_id = pool.submit(store.add, a_run()).result()
         assert "locked" in store.warning
         assert pool.submit(ids, store).result() == {run_id}
+
+
+def test_a_store_that_opens_while_another_process_writes_waits_for_it(opened, folder, monkeypatch):
+    run_id = opened().add(a_run())
+    monkeypatch.setattr("studio.runs.database.PATIENCE", 0.02)
+    monkeypatch.setattr("studio.runs.database.OPENING", 1000)
+    with contextlib.closing(sqlite3.connect(folder / "runs.db", isolation_level=None)) as writer:
+        writer.execute("BEGIN IMMEDIATE")
+        with ThreadPoolExecutor(1) as pool:
+            opening = pool.submit(opened)
+            wait([opening], timeout=0.2)
+            assert not opening.done()
+            writer.rollback()
+            store = opening.result()
+    assert store.warning == "" and ids(store) == {run_id}
+    with store._database._begin() as connection:
+        assert connection.exec_driver_sql("PRAGMA busy_timeout").scalar() == 20
 
 
 # Runs in progress -----------------------------------------------------------------------------------------------------
