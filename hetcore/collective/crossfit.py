@@ -49,9 +49,9 @@ __all__ = ["SEVERAL", "CrossFitted", "bins_of"]
 LEAVES, FEWEST, MOST = 25, 2, 10  # rows of a leaf: a 25th of the labels, from 2 to 10 (chosen where few are known)
 LEAVES_OF_CLASS = 4  # or, where that is less, so many a class: a leaf as large as a class can't be of one
 SEVERAL, BINS = 5, 32  # with more classes than that, columns have fewer bins: trees cost what their histograms do
-# oblivious trees, which F_0 of numbers mixes with the others: levels and rows at most; their learning rate is so many
-# times that of the others, up to the fastest
-LEVELS, MOST_ROWS, TIMES, FASTEST = 6, 5_000, 3.0, 0.15
+# oblivious trees, which F_0 of numbers mixes with the others: levels and rows at most; by how much their learning rate
+# is above that of the others, and up to where
+LEVELS, MOST_ROWS, RATE_RATIO, MOST_RATE = 6, 5_000, 3.0, 0.15
 LEAST_L2 = 1e-3  # their leaves may be without rows
 MOST_COLUMNS = 40  # of a tree of more than five classes
 SEEN_UNLINKED = 10  # labels of instances without a neighbour from which on trees know what that means
@@ -309,7 +309,7 @@ class CrossFitted:
         return replace(
             grower,
             limits=limits,
-            learning_rate=max(rate, min(TIMES * rate, FASTEST)),
+            learning_rate=max(rate, min(RATE_RATIO * rate, MOST_RATE)),
             subsample=min(grower.subsample, MOST_ROWS / self.labelled.size),
             column_sample=1.0,
             oblivious=True,

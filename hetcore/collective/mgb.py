@@ -112,9 +112,9 @@ class _Stages(Declared):
     column_sample: float | None = param(
         None,
         Interval(0, 1, "(]").or_none(),
-        "Share of the columns that a tree sees; None is half of them, and of numbers F_0 then mixes trees that are two "
-        "splits deeper and see all; all from 5,000 labels on and as printed. Of more than five classes at most 40, or "
-        "twice the root of all.",
+        "Share of the columns that a tree sees; None is half of them, all from 5,000 labels on and as printed, and of "
+        "numbers F_0 then mixes oblivious trees too, which see all. Of more than five classes at most 40, or twice the "
+        "root of all.",
     )
     linear: bool = param(
         True,
